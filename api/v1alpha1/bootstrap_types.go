@@ -13,7 +13,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.cluster) ? 1 : 0) + (has(self.external) ? 1 : 0) == 1",message="name exactly one of backup, store, cluster and external"
 // +kubebuilder:validation:XValidation:rule="has(self.external) != has(self.identitySecretRef)",message="identitySecretRef is required for backup, store and cluster, and does not go with external"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.pointInTime)",message="pointInTime does not go with external"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.rateLimit)",message="rateLimit does not go with external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.rateLimit)",message="rateLimit is for a backup: set external.rateLimit"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster) || !has(self.pointInTime)",message="pointInTime does not go with cluster: a clone holds what its source holds when it is copied; for a point in time name the store of the source's backups"
 type BootstrapFrom struct {
 	// backup is a completed GaleraBackup in the cluster's namespace.

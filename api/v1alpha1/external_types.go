@@ -3,6 +3,8 @@ package v1alpha1
 import (
 	"net"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // BootstrapExternal is a running MariaDB server (10.5 or later) to copy. Its tables are copied as they are at one
@@ -56,6 +58,11 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	Connections int32 `json:"connections,omitempty"`
+	// rateLimit is the most that the copy reads of the source, in bytes per second, for instance 50Mi, in the mean: of the
+	// rows' values, and of the tables' size where the source computes checksums. At least 64Ki. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
+	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
 	// follow lets the cluster go on with what the source writes after the copy, by GTID, until spec.cutover. All nodes
 	// refuse the writes of clients meanwhile, except those of accounts with the privilege READ ONLY ADMIN, as root. The
 	// source needs a binary log of rows. Accounts that are changed on the source are not followed. Default: false.

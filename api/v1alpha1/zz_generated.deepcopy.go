@@ -931,6 +931,11 @@ func (in *BootstrapExternal) DeepCopyInto(out *BootstrapExternal) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.RateLimit != nil {
+		in, out := &in.RateLimit, &out.RateLimit
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Alternatives != nil {
 		in, out := &in.Alternatives, &out.Alternatives
 		*out = make([]ExternalHost, len(*in))

@@ -30,9 +30,12 @@ func TestCopiedServer(t *testing.T) {
 	first := w.nodes[0]
 	job := first.copying(host)
 	w.run(exec.Command("docker", append([]string{"run", "-d", "--name", first.container() + "-job"}, job...)...))
-	work := filepath.Join(first.base, "volume", "data.restore", "shop")
+	volume := filepath.Join(first.base, "volume")
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(work, "t.ibd")); err == nil {
+		begun, err := filepath.Glob(filepath.Join(volume, "*", "import-begun.json"))
+		check(t, err)
+		if rows, err := os.Stat(filepath.Join(volume, "data.restore", "shop", "t.ibd")); err == nil && len(begun) > 0 &&
+			rows.Size() > 4<<20 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -45,7 +48,11 @@ func TestCopiedServer(t *testing.T) {
 	}
 	var r task.Result
 	for _, again := range []string{"a copy", "nothing, as it is there"} {
-		w.run(exec.Command("docker", append([]string{"run", "--rm", "--name", first.container() + "-job"}, job...)...))
+		said := w.run(exec.Command("docker", append([]string{"run", "--rm", "--name", first.container() + "-job"}, job...)...))
+		if resumed := strings.Contains(said, "going on with what an earlier attempt"); resumed != (again == "a copy") ||
+			strings.Contains(said, "beginning anew") {
+			t.Errorf("%s: %s", again, said)
+		}
 		text, err := os.ReadFile(filepath.Join(first.base, "result"))
 		check(t, err)
 		check(t, json.Unmarshal(text, &r))

@@ -5,72 +5,42 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync/atomic"
 )
 
-// compareTables computes the digest of every table on both servers, in the snapshot on the source: what is compared is
-// what the servers have stored, not what this program has read.
+// compareTables computes the digests of every table on both servers, in the snapshot on the source: what is compared is
+// what the servers have stored, not what this program has read. The parts of a table have each key there is.
 func (c *copier) compareTables(ctx context.Context) error {
-	tables := make(chan Table)
-	g, ctx := errgroup.WithContext(ctx)
-	for _, conn := range c.snapshot.conns {
-		g.Go(func() error {
-			to, err := c.target.Conn(ctx)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = to.Close() }()
-			for t := range tables {
-				if err := compareTable(ctx, conn, to, t); err != nil {
-					return err
-				}
-				c.compared.Add(1)
-				c.report()
-			}
-			return nil
-		})
+	c.compared.Store(0)
+	left := map[string]*atomic.Int64{}
+	for _, p := range c.parts {
+		of := p.table.quoted()
+		if left[of] == nil {
+			left[of] = &atomic.Int64{}
+		}
+		left[of].Add(1)
 	}
-	g.Go(func() error {
-		defer close(tables)
-		for _, t := range c.inventory.Tables {
-			select {
-			case tables <- t:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+	return c.eachPart(ctx, func(ctx context.Context, from, to *sql.Conn, p part) error {
+		if err := c.comparePart(ctx, from, to, p); err != nil {
+			return err
+		}
+		if left[p.table.quoted()].Add(-1) == 0 {
+			c.compared.Add(1)
+			c.report()
 		}
 		return nil
 	})
-	return g.Wait()
 }
 
-func compareTable(ctx context.Context, from, to *sql.Conn, t Table) error {
-	query := digestSQL(t)
-	var here, there Digest
-	g, both := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		return released(both, from, func() (err error) {
-			if there, err = digest(both, from, query); err != nil {
-				return ofSource("comparing "+t.String(), err)
-			}
-			return nil
-		})
-	})
-	g.Go(func() (err error) {
-		if here, err = digest(both, to, query); err != nil {
-			return fmt.Errorf("comparing %s: %w", t, err)
-		}
-		return nil
-	})
-	if err := g.Wait(); err != nil {
-		return err
-	}
+func (c *copier) comparePart(ctx context.Context, from, to *sql.Conn, p part) error {
+	here, there, err := c.digestsOf(ctx, from, to, p)
 	switch {
+	case err != nil:
+		return err
 	case here.Rows != there.Rows:
-		return fmt.Errorf("%w: %s has %s rows there, and %s here", ErrDiffers, t, there.Rows, here.Rows)
+		return fmt.Errorf("%w: %s%s has %s rows there, and %s here", ErrDiffers, p.table, p.where(), there.Rows, here.Rows)
 	case here != there:
-		return fmt.Errorf("%w: the checksum of %s, with %s rows", ErrDiffers, t, here.Rows)
+		return fmt.Errorf("%w: the checksum of %s%s, with %s rows", ErrDiffers, p.table, p.where(), here.Rows)
 	}
 	return nil
 }

@@ -44,6 +44,14 @@ type Options struct {
 	Present bool
 	// Connections is how many tables, or parts of them, are read at the same time.
 	Connections int
+	// Rate bounds what is read of the source, in bytes per second; 0 for no bound.
+	Rate int64
+	// Resumed is the mark of an earlier copy that was cut off, and has left the target; "" for a target without tables.
+	Resumed string
+	// Created is called with the mark once the target has all tables: from then on the copy can be resumed, until Loaded
+	// is called. Both may be nil.
+	Created func(mark string) error
+	Loaded  func() error
 	// Progress is called now and then.
 	Progress func(Progress)
 }
@@ -51,9 +59,11 @@ type Options struct {
 // Report is what a copy has done.
 type Report struct {
 	// GTID of the source at the moment that was copied, "" when it has no binary log.
-	GTID    string
-	Tables  int
-	Rows    int64
+	GTID   string
+	Tables int
+	Rows   int64
+	// Kept are those of Rows that an earlier copy had left.
+	Kept    int64
 	Bytes   int64
 	Skipped []string
 	// LockedMilliseconds is for how long the source's commits were blocked.
@@ -67,8 +77,11 @@ type copier struct {
 	inventory      Inventory
 	// earlier are the sequences before the snapshot: no snapshot has what they were then.
 	earlier   []Sequence
+	pace      pace
+	parts     []part
 	expected  int64 // rows, by the source's estimate
 	rows      atomic.Int64
+	keptRows  atomic.Int64
 	bytes     atomic.Int64
 	compared  atomic.Int64
 	reporting sync.Mutex
@@ -78,20 +91,20 @@ type copier struct {
 // compared with the source at that moment.
 func Copy(ctx context.Context, source, target *sql.DB, o Options) (Report, error) {
 	o.Connections = max(1, o.Connections)
-	c := &copier{Options: o, source: source, target: target}
+	c := &copier{Options: o, source: source, target: target, pace: newPace(o.Rate)}
 	if err := c.begin(ctx); err != nil {
 		return Report{}, err
 	}
 	defer c.snapshot.close()
-	steps := []func(context.Context) error{c.createTables, c.copyTables, c.compareTables, c.createObjects,
-		c.compareObjects}
+	steps := []func(context.Context) error{c.createTables, c.created, c.copyTables, c.countOn, c.compareTables,
+		c.loaded, c.createObjects, c.compareObjects}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return Report{}, err
 		}
 	}
 	out := Report{GTID: c.snapshot.gtid, Tables: len(c.inventory.Tables), Rows: c.rows.Load(),
-		LockedMilliseconds: c.snapshot.locked.Milliseconds()}
+		Kept: c.keptRows.Load(), LockedMilliseconds: c.snapshot.locked.Milliseconds()}
 	for _, t := range c.inventory.Tables {
 		out.Bytes += t.Bytes
 	}
@@ -144,6 +157,13 @@ func (c *copier) begin(ctx context.Context) error {
 }
 
 func (c *copier) createTables(ctx context.Context) error {
+	switch c.Resumed {
+	case "":
+	case c.inventory.mark():
+		return nil // it has them, with some rows
+	default:
+		return ErrOtherTables
+	}
 	conn, err := c.target.Conn(ctx)
 	if err != nil {
 		return err
@@ -194,6 +214,16 @@ func refuses(err error) bool {
 type part struct {
 	table Table
 	Range
+	// bytes is about what it takes.
+	bytes int64
+}
+
+// where selects its rows, by the primary key.
+func (p part) where() string {
+	if len(p.table.Key) == 0 {
+		return ""
+	}
+	return p.condition(p.table.Key[0])
 }
 
 // copyTables copies all parts, the largest tables first.
@@ -203,18 +233,20 @@ func (c *copier) copyTables(ctx context.Context) error {
 		c.expected += t.Rows
 	}
 	slices.SortStableFunc(tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	var err error
+	if c.parts, err = divide(ctx, c.snapshot.conns[0], tables); err != nil {
+		return err
+	}
+	return c.eachPart(ctx, c.copyPart)
+}
+
+// eachPart has all connections of the snapshot work on the parts, each together with one of the target.
+func (c *copier) eachPart(ctx context.Context, do func(ctx context.Context, from, to *sql.Conn, p part) error) error {
 	parts := make(chan part)
 	g, ctx := errgroup.WithContext(ctx)
-	first := c.snapshot.conns[0]
 	g.Go(func() error {
-		// Each connection of the snapshot is used by one goroutine: this one divides all tables before it copies.
-		all, err := divide(ctx, first, tables)
-		if err != nil {
-			return err
-		}
-		g.Go(func() error { return c.copyParts(ctx, first, parts) })
 		defer close(parts)
-		for _, p := range all {
+		for _, p := range c.parts {
 			select {
 			case parts <- p:
 			case <-ctx.Done():
@@ -223,8 +255,20 @@ func (c *copier) copyTables(ctx context.Context) error {
 		}
 		return nil
 	})
-	for _, conn := range c.snapshot.conns[1:] {
-		g.Go(func() error { return c.copyParts(ctx, conn, parts) })
+	for _, from := range c.snapshot.conns {
+		g.Go(func() error {
+			to, err := c.target.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = to.Close() }()
+			for p := range parts {
+				if err := released(ctx, from, func() error { return do(ctx, from, to, p) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return g.Wait()
 }
@@ -245,24 +289,10 @@ func divide(ctx context.Context, conn *sql.Conn, tables []Table) (out []part, er
 			parts = ranges(low.Int64, high.Int64, t.Rows)
 		}
 		for _, r := range parts {
-			out = append(out, part{t, r})
+			out = append(out, part{t, r, t.Bytes / int64(len(parts))})
 		}
 	}
 	return out, nil
-}
-
-func (c *copier) copyParts(ctx context.Context, from *sql.Conn, parts <-chan part) error {
-	to, err := c.target.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = to.Close() }()
-	for p := range parts {
-		if err := released(ctx, from, func() error { return c.copyPart(ctx, from, to, p) }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c *copier) report() {
@@ -277,6 +307,11 @@ func (c *copier) report() {
 
 // copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
 func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error {
+	if c.Resumed != "" {
+		if kept, err := c.kept(ctx, from, to, p); kept || err != nil {
+			return err
+		}
+	}
 	columns := p.table.stored()
 	names, selected, kinds := make([]string, len(columns)), make([]string, len(columns)), make([]kind, len(columns))
 	for i, col := range columns {
@@ -288,7 +323,7 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 		for i, k := range p.table.Key {
 			order[i] = ident(k)
 		}
-		query += " FORCE INDEX (PRIMARY)" + p.condition(p.table.Key[0]) + " ORDER BY " + strings.Join(order, ", ")
+		query += " FORCE INDEX (PRIMARY)" + p.where() + " ORDER BY " + strings.Join(order, ", ")
 	}
 	rows, err := from.QueryContext(ctx, query)
 	if err != nil {
@@ -296,7 +331,7 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 	}
 	defer func() { _ = rows.Close() }()
 	i := inserter{conn: to, begin: "INSERT INTO " + p.table.quoted() + " (" + strings.Join(names, ", ") + ") VALUES ",
-		kinds: kinds, done: func(rows, bytes int) {
+		kinds: kinds, pace: c.pace, done: func(rows, bytes int) {
 			c.rows.Add(int64(rows))
 			c.bytes.Add(int64(bytes))
 			c.report()
@@ -330,51 +365,4 @@ func ofTarget(t Table, err error) error {
 			err)
 	}
 	return fmt.Errorf("writing %s: %w", t, err)
-}
-
-// inserter collects rows for one INSERT, and calls done when they are written.
-type inserter struct {
-	conn  *sql.Conn
-	begin string
-	kinds []kind
-	done  func(rows, bytes int)
-	text  []byte
-	// rows and bytes are those of the values that are not written yet.
-	rows, bytes int
-}
-
-func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
-	if i.rows == 0 {
-		i.text = append(i.text[:0], i.begin...)
-	} else {
-		i.text = append(i.text, ',')
-	}
-	i.text = append(i.text, '(')
-	for n, v := range values {
-		if n > 0 {
-			i.text = append(i.text, ',')
-		}
-		if k := i.kinds[n]; v != nil && (k == kindNumber || k == kindFloat) && !isNumber(v) {
-			return SourceError{fmt.Errorf("%w: a number is none", errImplausible)}
-		}
-		i.text = appendValue(i.text, i.kinds[n], v)
-		i.bytes += len(v)
-	}
-	i.text = append(i.text, ')')
-	if i.rows++; i.rows < insertRows && len(i.text) < insertBytes {
-		return nil
-	}
-	return i.flush(ctx)
-}
-
-func (i *inserter) flush(ctx context.Context) error {
-	if i.rows == 0 {
-		return nil
-	}
-	if _, err := i.conn.ExecContext(ctx, string(i.text)); err != nil {
-		return err
-	}
-	i.done(i.rows, i.bytes)
-	i.rows, i.bytes = 0, 0
-	return nil
 }

@@ -124,12 +124,10 @@ func released(ctx context.Context, c *sql.Conn, use func() error) error {
 	if _, err := c.ExecContext(ctx, "SAVEPOINT read_table"); err != nil {
 		return ofSource("reading", err)
 	}
-	if err := use(); err != nil {
-		return err
+	err := use()
+	_, end := c.ExecContext(ctx, "ROLLBACK TO SAVEPOINT read_table") // also after an error, which may be the target's
+	if err == nil && end != nil {
+		err = ofSource("reading", end)
 	}
-	_, err := c.ExecContext(ctx, "ROLLBACK TO SAVEPOINT read_table")
-	if err != nil {
-		return ofSource("reading", err)
-	}
-	return nil
+	return err
 }

@@ -86,6 +86,15 @@ var _ = Describe("A copy of another server", Ordered, Label(Slow, Faults), func(
 				err := kube.List(ctx, &pods, kubeclient.InNamespace(ns), kubeclient.MatchingLabels{batchv1.JobNameLabel: job.Name})
 				return err == nil && len(pods.Items) == 1 && pods.Items[0].Status.Phase == corev1.PodRunning, "", err
 			})).To(Succeed())
+			Expect(kube.Until(ctx, "how far it is", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+				have, err := c.Get(ctx)
+				if err != nil || have.Status.Restore.Progress == nil {
+					return false, "", err
+				}
+				at := have.Status.Restore.Progress
+				return at.Rows > 0 && at.ExpectedRows > 1000000, at.Summary, nil
+			})).To(Succeed())
+			Expect(kubectlGalera(ctx, ns, "status", c.Name)).To(ContainSubstring("copy  "))
 			Expect(kube.Delete(ctx, &pods.Items[0], kubeclient.GracePeriodSeconds(0))).To(Succeed())
 
 			Expect(c.WaitReady(ctx, 6*time.Minute)).To(Succeed())
@@ -108,6 +117,7 @@ var _ = Describe("A copy of another server", Ordered, Label(Slow, Faults), func(
 			Expect(s.Phase).To(Equal(v1alpha1.RestoreCompleted))
 			Expect(s.Attempts).To(BeNumerically(">=", 2), "one for the findings, one for the killed Job")
 			Expect(s.External.Rows).To(BeNumerically("==", 2000000))
+			Expect(s.Progress).To(BeNil())
 			Expect(s.External.GTID).To(HavePrefix("3-7-"))
 			Expect(s.External.Plaintext).To(BeTrue())
 			Expect(s.External.LockedMilliseconds).To(BeNumerically("<", 1000))

@@ -97,6 +97,9 @@ func External(c *v1alpha1.GaleraCluster) task.External {
 		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Users: from.Users,
 		Skip: []string{resources.ArchiverName(c)}, Connections: int(from.Connections),
 		VolumeBytes: c.Spec.Storage.Size.Value(), Settings: map[string]string{}}
+	if from.RateLimit != nil {
+		t.Rate = from.RateLimit.Value()
+	}
 	for name, value := range c.Spec.MariaDB.Config {
 		t.Settings[name] = value.String()
 	}

@@ -22,6 +22,7 @@ func TestExternalJobs(t *testing.T) {
 	c.Spec.Storage.Size = resource.MustParse("10Gi")
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
 		Users:                true,
+		RateLimit:            new(resource.MustParse("2Mi")),
 		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
 		TLS:                  &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
 	c.Status.Restore = &v1alpha1.RestoreStatus{Attempts: 999, ID: "external-1", History: "new"}
@@ -83,7 +84,7 @@ func TestExternalJobs(t *testing.T) {
 		if err := json.Unmarshal([]byte(main.Env[0].Value), &asked); err != nil {
 			t.Fatal(err)
 		}
-		if x := asked.Import; x != nil && (x.ID != "external-1" || x.History != "new") {
+		if x := asked.Import; x != nil && (x.ID != "external-1" || x.History != "new" || x.Rate != 2<<20) {
 			t.Errorf("%+v", x)
 		}
 		if x := asked.Inspect; x != nil && (x.Plain || !x.Identity || x.VolumeBytes != 10<<30 ||

@@ -56,7 +56,7 @@ func checkSource(ctx context.Context, source *sql.DB, t task.External, version s
 func options(t task.External) external.Options {
 	return external.Options{Databases: t.Databases, Users: t.Users, Follow: t.Follow,
 		Skip:        append([]string{importer, replayer}, t.Skip...),
-		Connections: t.Connections}
+		Connections: t.Connections, Rate: t.Rate}
 }
 
 // openSource reads the credentials. What the Secrets lack may be added to them later.
@@ -84,7 +84,7 @@ func openSource(t task.External) (*sql.DB, error) {
 }
 
 // importSource fills the volume with a copy of a server, as the beginning of a new history. It may be cut off anywhere:
-// it begins anew then, because a snapshot of the source ends with its connections.
+// the next attempt takes another snapshot of the source, and keeps the rows that are the same in it.
 func importSource(ctx context.Context, t task.External, p places) (task.Result, error) {
 	unlock, err := lock(p)
 	if err != nil {
@@ -110,13 +110,7 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 	case len(have.Findings) > 0: // it has changed since it was checked
 		return task.Result{Source: have}, nil
 	}
-	if err := makeEmpty(ctx, t, path, p); err != nil {
-		return task.Result{}, err
-	}
-	if err := roomFor(p, have.Bytes, "the source's tables"); err != nil {
-		return task.Result{}, err
-	}
-	done, err := copySource(ctx, source, t, p)
+	done, err := copyOrResume(ctx, source, t, path, version, have.Bytes, p)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -147,7 +141,7 @@ func serverOfImage(ctx context.Context, p places) (path, version string, err err
 
 // makeEmpty makes a database with no tables but those of the system in the working directory.
 func makeEmpty(ctx context.Context, t task.External, server string, p places) error {
-	if err := errors.Join(os.RemoveAll(p.work), os.MkdirAll(p.State, 0o750)); err != nil {
+	if err := errors.Join(p.forgetCopy(), os.RemoveAll(p.work), os.MkdirAll(p.State, 0o750)); err != nil {
 		return err
 	}
 	at := p.Places
@@ -172,8 +166,10 @@ func makeEmpty(ctx context.Context, t task.External, server string, p places) er
 	return os.WriteFile(filepath.Join(p.work, "backup-my.cnf"), []byte(options), 0o600)
 }
 
-// copySource runs a server that only this process connects to, and has it filled.
-func copySource(ctx context.Context, source *sql.DB, t task.External, p places) (out task.Source, err error) {
+// copySource runs a server that only this process connects to, and has it filled. The note is that of an earlier
+// attempt with a mark, or the one to make.
+func copySource(ctx context.Context, source *sql.DB, t task.External, note *begun, p places) (out task.Source,
+	err error) {
 	password := rand.Text() + "-" + strings.ToLower(rand.Text())
 	init := filepath.Join(p.Tmp, "import.sql")
 	defer func() { _ = os.Remove(init) }()
@@ -192,18 +188,18 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
-		return out, because(task.ReasonToolFailed, err)
+		return out, because(task.ReasonToolFailed, fmt.Errorf("%w: %w", errNotServed, err))
 	}
 	ended := false
 	defer func() {
 		if !ended {
-			proc.Kill() // it is begun anew
+			proc.Kill() // what it has on the disk is gone on with
 			<-proc.Done()
 		}
 	}()
 	check, err := connectAs(ctx, importer, password, p.Socket(), proc)
 	if err != nil {
-		return out, err
+		return out, fmt.Errorf("%w: %w", errNotServed, err)
 	}
 	_ = check.Close()
 	target, err := external.OpenTarget(p.Socket(), importer, password)
@@ -211,7 +207,11 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 		return out, because(task.ReasonToolFailed, err)
 	}
 	o, b := options(t), newBoard(time.Now())
-	o.Progress = b.set
+	o.Progress, o.Resumed, o.Loaded = b.set, note.Mark, p.forgetCopy
+	o.Created = func(mark string) error {
+		note.Mark = mark
+		return p.noteBegun(*note)
+	}
 	serving, end := context.WithCancel(ctx)
 	defer end()
 	go b.serve(serving, task.CopiedDir)
@@ -226,8 +226,8 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 	if err != nil {
 		return out, explained(err)
 	}
-	say("copied and compared %s with %s, at the GTID %q", galera.Count(r.Tables, "table"), galera.Count(r.Rows, "row"),
-		r.GTID)
+	say("copied and compared %s with %s, at the GTID %q; %s of them were there from an earlier attempt",
+		galera.Count(r.Tables, "table"), galera.Count(r.Rows, "row"), r.GTID, galera.Count(r.Kept, "row"))
 	ended = true
 	return task.Source{GTID: r.GTID, Tables: r.Tables, Bytes: r.Bytes, Rows: r.Rows,
 		LockedMilliseconds: r.LockedMilliseconds, Skipped: shortened(r.Skipped)}, stop(proc)

@@ -1,5 +1,32 @@
 package task
 
+// External is a server to copy into an empty volume.
+type External struct {
+	Host string `json:"host"`
+	Port int    `json:"port"`
+	// Plain connects without TLS; Identity reports whether the certificate has to name Host.
+	Plain    bool `json:"plain,omitempty"`
+	Identity bool `json:"identity,omitempty"`
+	// Databases to copy; none for all.
+	Databases []string `json:"databases,omitempty"`
+	// Users has accounts copied, but those whose names Skip has.
+	Users bool     `json:"users,omitempty"`
+	Skip  []string `json:"skip,omitempty"`
+	// Follow reports whether the cluster goes on with the source's transactions after the copied moment.
+	Follow bool `json:"follow,omitempty"`
+	// Connections is how many read at the same time.
+	Connections int `json:"connections,omitempty"`
+	// Rate bounds what is read of the source, in bytes per second; 0 for no bound.
+	Rate int64 `json:"rate,omitempty"`
+	// VolumeBytes is the size of the cluster's volumes.
+	VolumeBytes int64 `json:"volumeBytes,omitempty"`
+	// Settings of the cluster's configuration.
+	Settings map[string]string `json:"settings,omitempty"`
+	// ID names this copy, History is the UUID of the history that it begins.
+	ID      string `json:"id,omitempty"`
+	History string `json:"history,omitempty"`
+}
+
 // Source is what a copied server is like, and what of it was copied.
 type Source struct {
 	Version string `json:"version,omitempty"`

@@ -164,31 +164,6 @@ type Replay struct {
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// External is a server to copy into an empty volume.
-type External struct {
-	Host string `json:"host"`
-	Port int    `json:"port"`
-	// Plain connects without TLS; Identity reports whether the certificate has to name Host.
-	Plain    bool `json:"plain,omitempty"`
-	Identity bool `json:"identity,omitempty"`
-	// Databases to copy; none for all.
-	Databases []string `json:"databases,omitempty"`
-	// Users has accounts copied, but those whose names Skip has.
-	Users bool     `json:"users,omitempty"`
-	Skip  []string `json:"skip,omitempty"`
-	// Follow reports whether the cluster goes on with the source's transactions after the copied moment.
-	Follow bool `json:"follow,omitempty"`
-	// Connections is how many read at the same time.
-	Connections int `json:"connections,omitempty"`
-	// VolumeBytes is the size of the cluster's volumes.
-	VolumeBytes int64 `json:"volumeBytes,omitempty"`
-	// Settings of the cluster's configuration.
-	Settings map[string]string `json:"settings,omitempty"`
-	// ID names this copy, History is the UUID of the history that it begins.
-	ID      string `json:"id,omitempty"`
-	History string `json:"history,omitempty"`
-}
-
 // Remove deletes one backup, if its manifest has the Checksum; "" for any.
 type Remove struct {
 	Dir      string `json:"dir"`

@@ -36,7 +36,7 @@ func progress(s *v1alpha1.RestoreStatus, f Facts) *v1alpha1.CopyProgress {
 	return out
 }
 
-// summary is a percentage of the estimate, which never says that all rows are copied, and then what is compared.
+// summary is a percentage of the estimate, below 100 while rows are copied; then what is compared.
 func summary(is task.Copied) string {
 	switch {
 	case is.Compared > 0:
