@@ -43,8 +43,12 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	if len(at.Lines) == 0 || !at.Lines[0].Known() {
 		return fmt.Errorf("%s does not report its line of history: the archive begins when it does", n.name())
 	}
+	before, unknown := policy.Ended(at.Domain, a.task.Ended, at.applied, at.foreign)
+	if unknown != "" {
+		return fmt.Errorf("the archive does not begin with %s: %s", n.name(), unknown)
+	}
 	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1],
-		Foreign: at.foreign, From: at.seqno}
+		Foreign: before, From: at.seqno}
 	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node
 	for _, other := range all {
 		if other.name() == n.name() {

@@ -162,8 +162,8 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 	var all string
 	var mode, logs bool
 	err = n.db.QueryRowContext(ctx,
-		`SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@gtid_domain_id, @@server_id, @@wsrep_gtid_mode, @@log_bin`).
-		Scan(&all, &at.Domain, &at.local.Domain, &at.local.Server, &mode, &logs)
+		`SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@gtid_domain_id, @@server_id, @@wsrep_gtid_mode, @@log_bin, @@gtid_slave_pos`).
+		Scan(&all, &at.Domain, &at.local.Domain, &at.local.Server, &mode, &logs, &at.applied)
 	if err == nil && (!mode || !logs) {
 		err = errors.New("it does not write a binary log yet: it was not restarted since spec.backup.pointInTime is enabled")
 	}

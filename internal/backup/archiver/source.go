@@ -38,6 +38,8 @@ type position struct {
 	last    binlog.GTID
 	others  []string
 	foreign []binlog.GTID
+	// applied is the position of what the node has applied of a source (gtid_slave_pos), which is part of its data.
+	applied string
 	// seqno is Galera's, and view names the group's view, within which a line of history does not change.
 	seqno int64
 	view  string

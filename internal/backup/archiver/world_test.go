@@ -36,7 +36,8 @@ type world struct {
 	key     *age.X25519Identity
 	store   *archive
 	session string
-	alone   bool // the cluster has a alone
+	ended   string // up to which the cluster has followed a source
+	alone   bool   // the cluster has a alone
 	*archiver
 	stop func()
 }
@@ -70,7 +71,8 @@ func play(t *testing.T, script func(w *world)) {
 
 // start has another archiver at work.
 func (w *world) start() (a *archiver, stop func()) {
-	a = &archiver{task: task.Archive{IntervalSeconds: int(interval / time.Second), Session: w.session}, store: w.store,
+	a = &archiver{task: task.Archive{IntervalSeconds: int(interval / time.Second), Session: w.session, Ended: w.ended},
+		store:   w.store,
 		reports: &board{}, find: w.find, refused: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -236,6 +238,7 @@ type server struct {
 	since   int64         // it has a binary log of its own since then
 	views   int64         // how many seqnos the group's views have taken
 	ahead   time.Duration // of its clock
+	applied string        // of a source
 	changed chan struct{}
 }
 
@@ -336,6 +339,7 @@ func (s *server) position(context.Context) (at position, err error) {
 		}
 	}
 	at.sort(strings.Join(slices.Collect(maps.Values(all)), ","))
+	at.applied = s.applied
 	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)+s.views
 	if at.since = s.since; s.down == nil {
 		at.ahead = s.ahead

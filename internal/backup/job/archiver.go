@@ -80,6 +80,9 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 	if c.Status.Backup != nil {
 		t.Session = c.Status.Backup.Session
 	}
+	if end := c.Spec.Cutover; end != nil {
+		t.Ended = end.GTID
+	}
 	if i := c.Spec.Backup.PointInTime.Interval; i != nil {
 		t.IntervalSeconds = max(1, int(i.Duration/time.Second))
 	}

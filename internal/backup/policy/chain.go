@@ -153,18 +153,3 @@ func resumeLine(at binlog.Head, n Node) Step {
 	return Step{Act: Refuse, Why: fmt.Sprintf("its data do not come from the line of history %s, which the archive has",
 		line)}
 }
-
-// Foreign returns the transactions of other servers that are later than those of before the chain. The archive holds
-// the cluster's own domain: what is replicated from elsewhere under another one would be missing in a restore.
-func Foreign(at binlog.Head, now []binlog.GTID) (later []binlog.GTID) {
-	for _, g := range now {
-		known := false
-		for _, k := range at.Foreign {
-			known = known || k.Domain == g.Domain && k.Server == g.Server && k.Seq >= g.Seq
-		}
-		if !known {
-			later = append(later, g)
-		}
-	}
-	return later
-}

@@ -206,6 +206,10 @@ func (w *world) begin(a *archiver, n int, why string) {
 	if last == (binlog.GTID{}) || !a.loaded {
 		return
 	}
+	foreign, unknown := w.ended(domain, w.until, w.applied(), foreign)
+	if unknown != "" {
+		return
+	}
 	h := binlog.Head{Begins: true, Why: why, Last: last, Seqno: w.seqno, Lines: w.lineage()[:1], Foreign: foreign,
 		From: w.seqno}
 	for i := range w.nodes {

@@ -212,6 +212,7 @@ func (w *world) settles() {
 		w.nodes[i].away, w.nodes[i].ahead = false, 0
 	}
 	w.logs()
+	w.appliesAll()
 	for i := range 40 {
 		if w.commit(w.now, -1, false); len(w.segments) > maxBegins-2 || w.broken != "" {
 			return

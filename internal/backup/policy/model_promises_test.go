@@ -83,6 +83,9 @@ func (w *world) check(t binlog.Target) {
 		}
 		w.say("%s with %s: %v", t, b.ID, txs)
 		l := w.of(txs)
+		if of := w.of(b.txs); l == nil && of != nil {
+			w.wholeDomains(b, of, txs)
+		}
 		switch {
 		case l == nil:
 			w.breaks("%s with the backup %s succeeds, and is no beginning of any line of history: %v", t, b.ID, txs)

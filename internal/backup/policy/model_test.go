@@ -68,6 +68,8 @@ func (w *world) do(e event) {
 		w.align(e.a % 3)
 	case 27:
 		w.setClock(e.a, e.b)
+	case 28:
+		w.followed(e)
 	case 26: // full copies, of one node to another, or to both
 		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0, e.b%3 == 0); e.b%5 > 1 {
 			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0, e.b%3 == 0)
@@ -180,6 +182,14 @@ func draw(seed uint64) []event {
 		if out[i].what == 17 && calm > 0 && r.IntN(4) > 0 {
 			out[i].what = r.IntN(13)
 		}
+	}
+	if r.IntN(6) > 0 {
+		return out
+	}
+	for i := range 2 + r.IntN(8) { // a cluster that follows first
+		e := event{28, r.IntN(1000), r.IntN(1000)}
+		at := min(len(out), i+r.IntN(1+i*3))
+		out = slices.Insert(out, at, e)
 	}
 	return out
 }

@@ -15,11 +15,12 @@ import (
 // tx is a transaction of the simulated cluster. What it is stands in its place in world.all: two of one number are two
 // transactions.
 type tx struct {
-	seq     uint64 // of its GTID; of a domain of its own when another server has written it
-	seqno   int64
-	at      time.Time // when it was committed
-	raw     time.Time // what it says of that
-	foreign bool
+	seq      uint64 // of its GTID; of a domain of its own when another server has written it
+	seqno    int64
+	at       time.Time // when it was committed
+	raw      time.Time // what it says of that
+	foreign  bool      // another server's; followed reports whether the cluster has followed that one
+	followed bool
 	// unlogged reports whether it is in no binary log.
 	unlogged bool
 }
@@ -74,6 +75,7 @@ type decisions struct {
 	first   func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
 	ends    func(last binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
 	foreign func(binlog.Head, []binlog.GTID) []binlog.GTID
+	ended   func(own uint32, end, applied string, seen []binlog.GTID) (foreign []binlog.GTID, why string)
 	between func(after, before, latest time.Time) binlog.Times
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
 	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, []policy.Base, error)
@@ -105,7 +107,7 @@ type decisions struct {
 
 func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext,
-		ends: policy.JudgeLast, foreign: policy.Foreign,
+		ends: policy.JudgeLast, foreign: policy.Foreign, ended: policy.Ended,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
 		due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock, decide: archival.Decide,
 		expire: schedule.Retain}
@@ -119,6 +121,8 @@ type world struct {
 	lines     []history
 	seq, own  uint64 // the last numbers of the cluster's domain, and of the other server's
 	seqno     int64
+	old       uint64 // the last number of the source that the cluster has followed
+	until     string // where the cutover ends that, "" before it
 	now       time.Time
 	hosts     hosts
 	logging   bool
@@ -145,12 +149,13 @@ type world struct {
 }
 
 const (
-	domain     = 0
-	otherOne   = 5
-	window     = 8 * time.Minute
-	doomedTime = 4 * time.Minute
-	maxWaits   = 5 * time.Minute
-	maxBegins  = 60 // segments of a schedule
+	domain      = 0
+	otherOne    = 5
+	followedOne = 3
+	window      = 8 * time.Minute
+	doomedTime  = 4 * time.Minute
+	maxWaits    = 5 * time.Minute
+	maxBegins   = 60 // segments of a schedule
 )
 
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
@@ -182,8 +187,7 @@ func (w *world) breaks(format string, args ...any) {
 
 // commit has a transaction on all nodes. It is in no binary log of without, -1 for none.
 func (w *world) commit(raw time.Time, without int, foreign bool) {
-	w.seqno++
-	t := tx{seqno: w.seqno, at: w.now, raw: raw.Truncate(time.Second), foreign: foreign, unlogged: !w.logging}
+	t := tx{at: w.now, raw: raw.Truncate(time.Second), foreign: foreign}
 	if foreign {
 		w.own++
 		t.seq = w.own
@@ -191,6 +195,12 @@ func (w *world) commit(raw time.Time, without int, foreign bool) {
 		w.seq++
 		t.seq = w.seq
 	}
+	w.add(t, without)
+}
+
+func (w *world) add(t tx, without int) {
+	w.seqno++
+	t.seqno, t.unlogged = w.seqno, !w.logging
 	id := len(w.all)
 	w.all = append(w.all, t)
 	w.line().txs = append(w.line().txs, id)
@@ -213,13 +223,15 @@ func (w *world) recover(lost int) {
 	old := w.line()
 	keep := old.txs[:max(0, len(old.txs)-lost)]
 	next := history{txs: slices.Clone(keep)}
-	w.seqno, w.seq, w.own = 0, 0, 0
+	w.seqno, w.seq, w.own, w.old = 0, 0, 0, 0
 	for _, id := range keep {
-		w.seqno = w.all[id].seqno
-		if w.all[id].foreign {
-			w.own = w.all[id].seq
-		} else {
-			w.seq = w.all[id].seq
+		switch t := w.all[id]; {
+		case t.followed:
+			w.seqno, w.old = t.seqno, t.seq
+		case t.foreign:
+			w.seqno, w.own = t.seqno, t.seq
+		default:
+			w.seqno, w.seq = t.seqno, t.seq
 		}
 	}
 	if lost == 0 {
@@ -267,29 +279,6 @@ func (w *world) lineage() (out []binlog.Line) {
 		out = append(out, w.lines[i].Line)
 	}
 	return out
-}
-
-// position is the last numbers in a node's binary log.
-func (w *world) position(i int) (last binlog.GTID, foreign []binlog.GTID) {
-	var own binlog.GTID
-	for _, e := range w.nodes[i].log {
-		if g := w.gtid(e); g.Domain == domain {
-			last = g
-		} else {
-			own = g
-		}
-	}
-	if own != (binlog.GTID{}) {
-		foreign = []binlog.GTID{own}
-	}
-	return last, foreign
-}
-
-func (w *world) gtid(e entry) binlog.GTID {
-	if w.all[e.tx].foreign {
-		return binlog.GTID{Domain: otherOne, Server: 9, Seq: e.seq}
-	}
-	return binlog.GTID{Domain: domain, Server: 1, Seq: e.seq}
 }
 
 // makeBackup copies a node's data.

@@ -214,6 +214,8 @@ type Archive struct {
 	KeepAll bool     `json:"keepAll,omitempty"`
 	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
 	SingleWriter bool `json:"singleWriter,omitempty"`
+	// Ended is the position up to which the cluster has followed a source, "" for none: its domains do not go on.
+	Ended string `json:"ended,omitempty"`
 }
 
 // Archived is what the archiver reports.
