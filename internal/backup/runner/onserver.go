@@ -21,11 +21,11 @@ const (
 )
 
 // onServer does something on a server with the restored data that replicates to no other, and leaves the data as those
-// of a backup. begin is what the server executes first, args are options of its own.
-func onServer(ctx context.Context, p places, r task.Replay, begin, args []string,
+// of a backup. args are options of its own.
+func onServer(ctx context.Context, p places, r task.Replay, args []string,
 	do func(db *sql.DB, proc *mariadbd.Process) error) error {
 	password := rand.Text() + "-" + strings.ToLower(rand.Text())
-	init, err := initFile(p, password, begin)
+	init, err := initFile(p, password)
 	if err != nil {
 		return err
 	}
@@ -74,13 +74,12 @@ func execute(ctx context.Context, db *sql.DB, statements ...string) error {
 	return nil
 }
 
-// initFile is what the server does first: it makes the account of the replay, and begins it. The account has a
+// initFile is what the server does first: it makes the account of the replay. The account has a
 // password: no other way to log in is the same in all series. It has what the plug-ins of a restored server may want of
 // one.
-func initFile(p places, password string, begin []string) (string, error) {
+func initFile(p places, password string) (string, error) {
 	name := filepath.Join(p.Tmp, "replay.sql")
-	text := strings.Join(append(append([]string{
-		"CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED BY '" + password + "'",
-		"GRANT ALL ON *.* TO '" + replayer + "'@'localhost' WITH GRANT OPTION"}, begin...), ""), ";\n")
+	text := "CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED BY '" + password + "';\n" +
+		"GRANT ALL ON *.* TO '" + replayer + "'@'localhost' WITH GRANT OPTION;\n"
 	return name, os.WriteFile(name, []byte(text), 0o600)
 }

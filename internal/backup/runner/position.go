@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -20,8 +21,12 @@ func setPosition(ctx context.Context, p places, r *task.Replay, reached string) 
 			errors.New("the data name no transaction that the archive could be followed from"))
 	}
 	say("the cluster follows the archive from %s", at)
-	return onServer(ctx, p, *r, nil, nil, func(db *sql.DB, _ *mariadbd.Process) error {
-		if err := external.SetPosition(ctx, db, at.String()); err != nil {
+	return onServer(ctx, p, *r, nil, func(db *sql.DB, _ *mariadbd.Process) error {
+		others, err := otherDomains(ctx, db, at.Domain)
+		if err != nil {
+			return err
+		}
+		if err := external.SetPosition(ctx, db, strings.Join(append(others, at.String()), ",")); err != nil {
 			return because(task.ReasonToolFailed, err)
 		}
 		return nil

@@ -106,21 +106,37 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	if err := os.WriteFile(index, []byte("./"+relayLog+"\n"), 0o600); err != nil {
 		return err
 	}
-	begin := []string{
-		"SET GLOBAL gtid_slave_pos = ''",
-		"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '" + relayLog +
-			"', RELAY_LOG_POS = 4, MASTER_USE_GTID = no",
-		"START SLAVE SQL_THREAD"}
-	return onServer(ctx, p, r, begin, []string{"--relay-log=" + filepath.Join(p.work, "relay"),
+	return onServer(ctx, p, r, []string{"--relay-log=" + filepath.Join(p.work, "relay"),
 		"--relay-log-index=" + index, "--relay-log-purge=OFF", "--relay-log-recovery=OFF", "--slave-exec-mode=STRICT",
 		"--innodb-flush-log-at-trx-commit=0", "--master-info-file=" + filepath.Join(p.work, "master.info"),
 		"--relay-log-info-file=" + filepath.Join(p.work, "relay-log.info"), "--replicate-same-server-id=OFF"},
 		func(db *sql.DB, proc *mariadbd.Process) error {
+			others, err := otherDomains(ctx, db, last.Domain)
+			if err != nil {
+				return err
+			}
+			if err := execute(ctx, db, "SET GLOBAL gtid_slave_pos = ''",
+				"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '"+relayLog+
+					"', RELAY_LOG_POS = 4, MASTER_USE_GTID = no", "START SLAVE SQL_THREAD"); err != nil {
+				return err
+			}
 			if err := follow(ctx, db, proc, last, count); err != nil {
 				return err
 			}
-			return execute(ctx, db, "STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL")
+			return execute(ctx, db, "STOP SLAVE", "SET GLOBAL gtid_slave_pos = '"+strings.Join(others, ",")+"'",
+				"RESET SLAVE ALL")
 		})
+}
+
+// otherDomains is the position of what the data have of other domains: the cluster may have followed another server
+// before. A follower that does not name it would get all of it again from a server that still has it.
+func otherDomains(ctx context.Context, db *sql.DB, domain uint32) ([]string, error) {
+	var all string
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_slave_pos").Scan(&all); err != nil {
+		return nil, because(task.ReasonToolFailed, err)
+	}
+	_, others := binlog.In(all, domain)
+	return others, nil
 }
 
 // settings are the cluster's own, as far as they are about data and memory.
