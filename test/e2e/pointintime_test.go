@@ -166,10 +166,12 @@ func printed(ctx context.Context, of *harness.Cluster, name string, point ...str
 // itself has another domain.
 func position(ctx context.Context, c *harness.Cluster, pod string) string {
 	GinkgoHelper()
-	all, err := client(ctx, c).QueryPod(ctx, pod, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos")
+	all, err := client(ctx, c).QueryPod(ctx, pod,
+		"SET STATEMENT wsrep_sync_wait = 1 FOR SELECT CONCAT(@@wsrep_gtid_domain_id, '-,', @@gtid_binlog_pos)")
 	Expect(err).NotTo(HaveOccurred())
+	domain, all, _ := strings.Cut(all, ",")
 	for _, gtid := range strings.Split(all, ",") {
-		if strings.HasPrefix(gtid, "0-") {
+		if strings.HasPrefix(gtid, domain) {
 			return gtid
 		}
 	}
