@@ -250,6 +250,10 @@ func (c *GaleraCluster) Source() *BootstrapExternal {
 	return c.Spec.BootstrapFrom.External
 }
 
+// HasFollowed reports whether the cluster follows a source, or has followed one. Its nodes write under a GTID domain of
+// the cluster's own then, from their first start.
+func (c *GaleraCluster) HasFollowed() bool { return c.Source() != nil || c.Spec.Cutover != nil }
+
 // Followed returns the one of its sources that the cluster follows, as its nodes have reported last. It is called for a
 // cluster with a Source.
 func (c *GaleraCluster) Followed() ExternalHost {

@@ -1,13 +1,14 @@
 package resources
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
 // localDomain is the GTID domain of what a node writes for itself (wsrep_on=OFF). What is replicated has
-// wsrep_gtid_domain_id, 0.
+// wsrep_gtid_domain_id: 0, or one of its own in a cluster that has followed another server.
 const localDomain = "1"
 
 // BinlogSettings are what the binary log of a node needs, to have the same GTIDs on every node. They belong to the
@@ -16,6 +17,15 @@ func BinlogSettings() map[string]string {
 	return map[string]string{"log_bin": "binlog", "log_slave_updates": "ON", "wsrep_gtid_mode": "ON",
 		"gtid_domain_id": localDomain,
 		"loose_slave_connections_needed_for_purge": "0"}
+}
+
+// ownDomain are the identifiers of a cluster that has followed another server. They are those with which it has
+// followed: a joiner takes the domain and the numbers over from its donor, so that a cluster whose nodes had others, or
+// no wsrep_gtid_mode, for a while would go on in the domain 0.
+func ownDomain(c *v1alpha1.GaleraCluster) map[string]string {
+	id := serverID(cmp.Or(c.Status.Identity, string(c.UID)))
+	own, local := strconv.FormatUint(uint64(id), 10), strconv.FormatUint(uint64(id-1), 10)
+	return map[string]string{"server_id": own, "wsrep_gtid_domain_id": own, "gtid_domain_id": local}
 }
 
 // BinlogRefused are further settings that would change what is in the binary log, or its GTIDs.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 // TestBinlogSettings: what the archive needs wins over the user's settings, and those over what is only a default;
@@ -34,6 +35,38 @@ func TestBinlogSettings(t *testing.T) {
 	file, err := strconv.Atoi(have["max_binlog_size"])
 	if err != nil || file < fileLeast || file > maxFile || file%4096 != 0 {
 		t.Errorf("max_binlog_size %s", have["max_binlog_size"])
+	}
+}
+
+// TestOwnDomain: a cluster that has followed a source writes on under the identifiers that it has followed with, to a
+// binary log, whether it is archived or not: its GTID domain is that of its nodes together, and of no setting.
+func TestOwnDomain(t *testing.T) {
+	follower := shop()
+	follower.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+	id := follow(follower).ServerID
+	want := map[string]string{"server_id": strconv.Itoa(int(id)), "wsrep_gtid_domain_id": strconv.Itoa(int(id)),
+		"gtid_domain_id": strconv.Itoa(int(id - 1)), "log_bin": "binlog", "log_slave_updates": "ON", "wsrep_gtid_mode": "ON",
+		"sync_binlog": "1"}
+	archived := &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	for name, edit := range map[string]func(*v1alpha1.GaleraCluster){
+		"it is archived, too":             func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = archived },
+		"its source is not named":         func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil },
+		"it is archived without a source": func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom, c.Spec.Backup = nil, archived },
+	} {
+		c := follower.DeepCopy()
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"Server-Id": {Text: "5"}, "gtid-domain-id": {Text: "6"}}
+		edit(c)
+		have := Settings(c)
+		for key, value := range want {
+			if have[key] != value || mycnf.Refused(key, value) != "" {
+				t.Errorf("%s: %s is %q instead of %q, %s", name, key, have[key], value, mycnf.Refused(key, value))
+			}
+		}
+	}
+	c := follower.DeepCopy()
+	if have := Settings(c); have["server_id"] != "" || have["wsrep_gtid_mode"] != "" {
+		t.Errorf("a cluster that follows has them twice: %v", have)
 	}
 }
 

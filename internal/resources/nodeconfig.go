@@ -141,7 +141,7 @@ func members(c *v1alpha1.GaleraCluster, size int, opts Options) []agentapi.Peer 
 
 // Settings returns the settings of a node's [mysqld] section that the spec asks for.
 func Settings(c *v1alpha1.GaleraCluster) map[string]string {
-	logs := c.ArchivesBinlog() || c.Source() != nil // a node that follows has a binary log, too
+	logs := c.ArchivesBinlog() || c.HasFollowed()
 	if len(c.Spec.MariaDB.Config) == 0 && !logs {
 		return nil
 	}
@@ -157,8 +157,11 @@ func Settings(c *v1alpha1.GaleraCluster) map[string]string {
 		}
 		out[name] = value.String()
 	}
-	if c.ArchivesBinlog() {
+	if c.ArchivesBinlog() || logs && c.Source() == nil { // a node that follows has them of its agent
 		maps.Copy(out, BinlogSettings())
+	}
+	if c.HasFollowed() && (c.ArchivesBinlog() || c.Source() == nil) {
+		maps.Copy(out, ownDomain(c))
 	}
 	return out
 }

@@ -84,3 +84,18 @@ func TestFollowedArchive(t *testing.T) {
 		}
 	}
 }
+
+// TestArchiveWaitsForTheCutover: a cluster that follows reports why it is not archived, whatever the archive was before.
+func TestArchiveWaitsForTheCutover(t *testing.T) {
+	for role, want := range map[string]string{v1alpha1.RoleFollower: v1alpha1.ReasonCuttingOver,
+		v1alpha1.RoleIndependent: v1alpha1.ReasonArchiving} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: role}
+		c.Status.Backup = &v1alpha1.ArchiveStatus{Reason: v1alpha1.ReasonArchiving}
+		v := recoverable(c)
+		if v.reason != want || strings.Contains(v.message, "prod/shop") != (role == v1alpha1.RoleFollower) {
+			t.Errorf("%s: %+v", role, v)
+		}
+	}
+}

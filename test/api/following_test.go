@@ -40,7 +40,7 @@ func TestFollowIsAdmitted(t *testing.T) {
 			"{host: g}, {host: h}, {host: i}]}}", "must have at most 8 items"},
 		"an archive": {"storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}, bootstrapFrom: " +
 			"{external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
-			"the archive knows one GTID domain"},
+			"set pointInTime with spec.cutover"},
 		"no GTID": {"storage: {size: 1Gi}, cutover: {gtid: x-1-7}, bootstrapFrom: {external: {host: db, " +
 			"credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
 			"spec.cutover.gtid"},
@@ -80,5 +80,11 @@ func TestFollowIsAdmitted(t *testing.T) {
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent, Applied: "0-1-6"}
 	must(t, kube.Status().Update(ctx, c))
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-6" }), "cannot be taken back")
+	archived := func(c *v1alpha1.GaleraCluster) {
+		c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "s"},
+			PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	}
+	must(t, update(archived))
 	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }))
+	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.Own = "9-9-1" }))
 }

@@ -46,7 +46,11 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 		"a backup, too": {"storage: {size: 1Gi}, " + of +
 			", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}", "remove bootstrapFrom"},
 		"an archive of its own": {"storage: {size: 1Gi}, " + of + ", backup: {storeRef: {name: s}, pointInTime: {enabled: " +
-			"true}}", "the archive knows one GTID domain"},
+			"true}}", "set pointInTime with spec.cutover"},
+		"an archive of its own, cut over": {"storage: {size: 1Gi}, " + of + ", cutover: {gtid: 0-1-7}, backup: {storeRef: " +
+			"{name: s}, pointInTime: {enabled: true}}", ""},
+		"an archive of its own, without the source": {"storage: {size: 1Gi}, cutover: {gtid: 0-1-7}, backup: {storeRef: " +
+			"{name: s}, pointInTime: {enabled: true}}", ""},
 	} {
 		err := kube.Create(ctx, fromYAML(t, "replica", "{"+tc.with+"}"), client.DryRunAll)
 		t.Log(name)
@@ -80,6 +84,8 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 	must(t, kube.Status().Update(ctx, c))
 	must(t, update(none))
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf = replica() }), "create a new cluster")
+	cut := func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"} }
+	mustSay(t, update(cut), "follows nothing that it could be cut over from")
 }
 
 // TestReplicaOf: a cluster that follows an archive begins with the newest backup and all of the archive, names its

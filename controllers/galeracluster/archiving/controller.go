@@ -81,8 +81,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !c.ArchivesBinlog() {
 		return retry.Pass(0, r.end(ctx, c))
 	}
-	if c.Status.ClusterUUID == "" {
-		return ctrl.Result{}, nil
+	if c.Status.ClusterUUID == "" || c.Follows() {
+		return ctrl.Result{}, nil // what it follows is complete when it is independent
 	}
 	if c.Spec.Hibernate {
 		return retry.Pass(0, r.stopArchiver(ctx, c))

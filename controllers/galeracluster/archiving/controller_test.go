@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -131,6 +132,37 @@ func TestAlignment(t *testing.T) {
 			if c.aligned {
 				t.Errorf("%s: no event", name)
 			}
+		}
+	}
+}
+
+// TestArchiveBeginsAfterTheCutover: no session of the archive begins before all of what the cluster follows is part of
+// its data.
+func TestArchiveBeginsAfterTheCutover(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for role, want := range map[string]bool{"": false, v1alpha1.RoleFollower: false, v1alpha1.RoleIndependent: true} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+		c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+		if c.Status.ClusterUUID = "u"; role != "" {
+			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: role}
+		}
+		r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build(),
+			Calls:    &calls.Calls[string, string, task.Archived]{},
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+		key := client.ObjectKeyFromObject(c)
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+		have := &v1alpha1.GaleraCluster{}
+		if err := r.Get(t.Context(), key, have); err != nil {
+			t.Fatal(err)
+		}
+		if begun := have.Status.Backup != nil && have.Status.Backup.Session != ""; begun != want {
+			t.Errorf("as %q a session has begun: %v", role, begun)
 		}
 	}
 }
