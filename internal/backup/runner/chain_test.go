@@ -144,6 +144,8 @@ func TestOrphans(t *testing.T) {
 		"one that cannot be read, with a point in time": {[]place{at("full", 2), at("u", 0, unread)},
 			task.Find{Target: &binlog.Target{Latest: true}}, ""},
 		"that is named": {[]place{at("full", 2), at("old", 1, orphan)}, task.Find{ID: "old"}, "old"}, // its chain is read
+		"that is named, with a point in time": {[]place{at("full", 2), at("old", 1, orphan)},
+			task.Find{ID: "old", Target: &binlog.Target{Latest: true}}, "old"},
 	} {
 		got, err := pick(c.found, c.find)
 		reason, _ := explain(err)

@@ -297,3 +297,21 @@ func TestList(t *testing.T) {
 		}
 	}
 }
+
+// TestLongHead: the head of a manifest that is longer than what is read at first is read whole.
+func TestLongHead(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	m := baseManifest("long", strings.Repeat("0-1-7,", manifest.HeadSize/6))
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = store.Write(t.Context(), bucket, path.Join(archiveOf, m.ID, manifest.Name), text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := list(t.Context(), bucket, archiveOf)
+	if err != nil || len(found) != 1 || found[0].broken != nil || !found[0].completed.Equal(m.CompletedAt) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

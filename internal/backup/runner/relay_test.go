@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +23,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -179,6 +183,45 @@ func TestRelayDamage(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestRelayBreaksOff: a store that breaks off within a segment, after transactions of it were taken, is asked for that
+// segment again, and the relay log is the same. It is no damage.
+func TestRelayBreaksOff(t *testing.T) {
+	const size = 400 << 10
+	image := make([]byte, size) // which no compression makes shorter
+	_, _ = rand.NewChaCha8([32]byte{}).Read(image)
+	s := newSegments(t, 5)
+	s.add(t, 6, magic, logFormat, transaction(6, 16))
+	s.add(t, 9, magic, logFormat, transaction(7, 17), binlogtest.Begin(0, 1, 8, 17, 0),
+		binlogtest.Change(17, 7, 1, string(image)), binlogtest.Commit(17, 8), transaction(9, 18))
+	f := storetest.NewFake(t, nil)
+	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	for i, text := range s.all {
+		f.Put(path.Join(binlog.Dir(archiveOf), binlog.Key(uint64(i+2))), text) //nolint:gosec // two
+	}
+	relayed := func(breaks int) (*relay, []byte) {
+		t.Helper()
+		if breaks > 0 {
+			f.BreakOff(path.Join(binlog.Dir(archiveOf), binlog.Key(3)), breaks)
+		}
+		w := s.relay(t, 5, binlog.Target{Latest: true})
+		if err := w.all(t.Context(), bucket, binlog.Dir(archiveOf), task.Replay{From: 2, To: 3, Sum: s.head.Checksum},
+			[]age.Identity{s.key}); err != nil {
+			t.Fatalf("broken off after %d bytes: %v", breaks, err)
+		}
+		text, _ := os.ReadFile(w.to.(logFile).Name())
+		return w, text
+	}
+	whole, want := relayed(0)
+	w, have := relayed(len(s.all[1]) - size/4)
+	if whole.count != 4 || w.count != 4 || w.size != int64(len(want)) || !bytes.Equal(have, want) {
+		t.Errorf("%d transactions of %d bytes, %d bytes; not %d of %d", w.count, w.size, len(have), whole.count, len(want))
 	}
 }
 

@@ -33,6 +33,7 @@ type Fake struct {
 	counts  map[string]int
 	notimes bool
 	uploads map[string]upload // by their IDs
+	breaks  map[string]int    // after how many bytes the next answer with an object ends
 }
 
 // upload is one in parts.
@@ -88,7 +89,7 @@ func NewFake(t *testing.T, judge func(r *http.Request, body []byte, exists bool)
 	t.Helper()
 	t.Setenv("AWS_CA_BUNDLE", "") // a machine's own
 	f := &Fake{Dir: t.TempDir(), judge: judge, objects: map[string][]byte{}, counts: map[string]int{},
-		uploads: map[string]upload{}}
+		uploads: map[string]upload{}, breaks: map[string]int{}}
 	s := httptest.NewTLSServer(f)
 	t.Cleanup(s.Close)
 	f.Store = task.Store{Service: task.ServiceS3, Bucket: Bucket, Endpoint: s.URL, Region: "us-east-1", PathStyle: true,
@@ -106,6 +107,13 @@ func (f *Fake) Put(key string, content []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.objects[key] = content
+}
+
+// BreakOff has the next answer with an object end after so many of its bytes.
+func (f *Fake) BreakOff(key string, after int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.breaks[key] = after
 }
 
 // OmitTimes has lists without LastModified from now on.
@@ -171,6 +179,11 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case !exists:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
+	case r.Method == http.MethodGet && f.breaks[key] > 0:
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write(content[:f.breaks[key]])
+		delete(f.breaks, key)
+		panic(http.ErrAbortHandler) // with what was written
 	default:
 		http.ServeContent(w, r, key, time.Unix(0, 0), bytes.NewReader(content))
 	}
