@@ -2,6 +2,7 @@
 package retention
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -17,7 +18,8 @@ type Policy struct {
 
 // Backup is one that is complete, of one cluster.
 type Backup struct {
-	At time.Time
+	// At is when it was complete, and Order, which is not after that, when it was among the others; zero for the same.
+	At, Order time.Time
 	// Base reports whether an archive of the binary log may go on from it, and Reached whether the archive is known to
 	// lead from it to its end.
 	Base, Reached bool
@@ -32,14 +34,16 @@ func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return backups[b].At.Compare(backups[a].At) }) // the latest first
+	slices.SortStableFunc(order, func(a, b int) int { // the latest first, of one time the last one
+		return cmp.Or(backups[b].order().Compare(backups[a].order()), cmp.Compare(b, a))
+	})
 	days, weeks := spans(p.Daily), spans(p.Weekly)
 	based := p.Within == 0
 	for rank, i := range order {
 		at := backups[i].At
 		before := !based && now.Sub(at) > p.Within
 		based = based || before
-		daily, weekly := days.first(day(at)), weeks.first(week(at))
+		daily, weekly := days.first(day(backups[i].order())), weeks.first(week(backups[i].order()))
 		if before && backups[i].Base || backups[i].Reached && p.Within > 0 {
 			continue
 		}
@@ -48,6 +52,13 @@ func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 		}
 	}
 	return expired
+}
+
+func (b Backup) order() time.Time {
+	if b.Order.IsZero() {
+		return b.At
+	}
+	return b.Order
 }
 
 func day(t time.Time) int { return t.UTC().Year()*1000 + t.UTC().YearDay() }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/retention"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // maxListed bounds how many directories are read.
@@ -26,6 +29,9 @@ type place struct {
 	dir, id string
 	// completed is when it was complete, as its manifest says: the time of the object is that of its last copy.
 	completed time.Time
+	// line is the line of history that it is of, "" where that is not known, and seqno where in it.
+	line  string
+	seqno int64
 	// base is the ID of the backup that it is an increment of, "" for a full one.
 	base string
 	// broken is why its manifest cannot be read, or its chain is not whole, nil for neither.
@@ -74,8 +80,40 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 			out = append(out, *p)
 		}
 	}
-	slices.SortFunc(out, func(a, b place) int { return b.completed.Compare(a.completed) })
-	return out, nil
+	return latestFirst(out), nil
+}
+
+// latestFirst sorts backups. Within a line of history the seqno decides: the clock that a backup's time goes by may have
+// been wrong. It is pure.
+func latestFirst(all []place) []place {
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(strings.Compare(a.line, b.line), cmp.Compare(a.seqno, b.seqno), a.completed.Compare(b.completed))
+	})
+	at := make(map[*place]time.Time, len(all))
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].line == all[from].line {
+			to++
+		}
+		times := make([]time.Time, 0, to-from)
+		for _, p := range all[from:to] {
+			times = append(times, p.completed)
+		}
+		for i, t := range retention.Consistent(times) {
+			at[&all[from+i]] = t
+		}
+		from = to
+	}
+	order := make([]*place, len(all))
+	for i := range all {
+		order[len(all)-1-i] = &all[i] // of one time, the last of the line first
+	}
+	slices.SortStableFunc(order, func(a, b *place) int { return at[b].Compare(at[a]) })
+	out := make([]place, len(all))
+	for i, p := range order {
+		out[i] = *p
+	}
+	return out
 }
 
 // placeAt is the backup in a directory, nil for one that is being made, or was cut off.
@@ -99,6 +137,9 @@ func placeAt(ctx context.Context, bucket *store.Bucket, dir string) (*place, err
 	}
 	if m.Base != nil {
 		p.base = m.Base.ID
+	}
+	if at, bad := galera.ParsePosition(m.Position); bad == nil && m.Line.Known() {
+		p.line, p.seqno = path.Join(p.dir, m.Line.String()), at.Seqno
 	}
 	if p.completed = m.CompletedAt; p.broken == nil && m.ID != p.id {
 		p.broken = fmt.Errorf("the manifest is that of the backup %q", m.ID)

@@ -15,4 +15,6 @@ type Facts struct {
 	Store    *v1alpha1.GaleraBackupStore // nil when there is none
 	Cluster  *v1alpha1.GaleraCluster     // nil when there is none
 	Now      time.Time
+	// Today is the earliest that the clocks show which the operator knows, zero for Now: backups grow old by it.
+	Today time.Time
 }

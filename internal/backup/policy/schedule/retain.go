@@ -32,6 +32,9 @@ const (
 // Backups of the cluster that exists now: those of one that is gone are all that is left of it, and those of an earlier
 // one are not the schedule's.
 func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha1.GaleraBackup) {
+	if !f.Today.IsZero() {
+		f.Now = f.Today
+	}
 	if f.Store == nil || f.Store.Spec.Retention == nil {
 		to.Retention = nil
 		return nil
@@ -137,9 +140,11 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 // those of backups that a damaged one is needed for.
 func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base string, broken map[string]bool,
 	now time.Time) (out []*v1alpha1.GaleraBackup) {
-	slices.SortFunc(own, func(a, b *v1alpha1.GaleraBackup) int {
-		return cmp.Or(a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time), cmp.Compare(a.Name, b.Name))
-	})
+	own, order := inOrder(own)
+	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
+	for i, b := range own {
+		rank[b] = i
+	}
 	var good, bad []*v1alpha1.GaleraBackup
 	for _, b := range own {
 		switch {
@@ -155,24 +160,49 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base 
 	}
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
-		all[i] = retention.Backup{At: completed(b), Base: b.Status.GTID != "",
+		all[i] = retention.Backup{At: completed(b), Order: order[b], Base: b.Status.GTID != "",
 			Reached: base != "" && b.Status.ID == base}
 	}
 	for _, i := range retention.Expired(all, policy, now) {
 		out = append(out, good[i])
 	}
 	for _, b := range bad[:max(0, len(bad)-failuresKept)] {
-		if len(good) > 0 && good[len(good)-1].Status.CompletedAt.After(b.Status.CompletedAt.Time) {
+		if len(good) > 0 && rank[b] < rank[good[len(good)-1]] {
 			out = append(out, b)
 		}
 	}
 	out = slices.DeleteFunc(out,
 		func(b *v1alpha1.GaleraBackup) bool { return b.Spec.DeletionPolicy != v1alpha1.BackupDelete })
-	slices.SortStableFunc(out, func(a, b *v1alpha1.GaleraBackup) int {
-		return a.Status.CompletedAt.Compare(
-			b.Status.CompletedAt.Time)
-	})
+	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return rank[a] - rank[b] })
 	return out
+}
+
+// inOrder returns backups as they have followed each other, the oldest first, and the times that show it: what was
+// begun later, and is at the same place of the same history or further, is later, whatever a clock said of the one
+// before. What is further back is of another line of history, or its clock is not known to be wrong.
+func inOrder(own []*v1alpha1.GaleraBackup) ([]*v1alpha1.GaleraBackup, map[*v1alpha1.GaleraBackup]time.Time) {
+	at := make(map[*v1alpha1.GaleraBackup]galera.Position, len(own))
+	for _, b := range own {
+		at[b], _ = galera.ParsePosition(b.Status.Position)
+	}
+	out := slices.SortedFunc(slices.Values(own), func(a, b *v1alpha1.GaleraBackup) int {
+		return cmp.Or(cmp.Compare(at[a].UUID, at[b].UUID), cmp.Compare(a.Status.ID, b.Status.ID), // an ID begins with the time
+			cmp.Compare(a.Name, b.Name))
+	})
+	order := make(map[*v1alpha1.GaleraBackup]time.Time, len(own))
+	for from := 0; from < len(out); {
+		times, to := []time.Time{completed(out[from])}, from+1
+		for ; to < len(out) && at[out[to-1]].Known() && at[out[to]].UUID == at[out[from]].UUID &&
+			at[out[to]].Seqno >= at[out[to-1]].Seqno; to++ {
+			times = append(times, completed(out[to]))
+		}
+		for i, t := range retention.Consistent(times) {
+			order[out[from+i]] = t
+		}
+		from = to
+	}
+	slices.SortStableFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return order[a].Compare(order[b]) })
+	return out, order
 }
 
 // completed is when a backup was complete, at the earliest: the clock of its Job may be behind. It was not before its
