@@ -39,6 +39,8 @@ func main() {
 }
 
 func (o *options) run(ctx context.Context, config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.Wrap(o.clock.Wrap)
 	mgr, err := newManager(config, o)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/galera-operator/galera-operator/internal/apiclock"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/program"
 )
@@ -31,10 +32,11 @@ type options struct {
 	pprofAddress    string
 	logFormat       string
 	leaderElect     bool
+	clock           *apiclock.Clock // the API server's
 }
 
 func bindFlags(fs *flag.FlagSet) *options {
-	o := &options{}
+	o := &options{clock: &apiclock.Clock{}}
 	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
 	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"),
 		"image that contains the agent; default: the environment variable OPERATOR_IMAGE")

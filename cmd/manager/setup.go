@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -34,6 +35,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galerarestore"
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apiclock"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -143,8 +145,8 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources,
 			Calls:  &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(asker.AdmitBackup)},
-			Events: recorder(mgr), Now: time.Now}).SetupWithManager(mgr),
-		(&galerabackupschedule.Reconciler{Client: c, Events: recorder(mgr), Now: time.Now}).
+			Events: recorder(mgr), Now: time.Now, Today: opts.clock.Earlier}).SetupWithManager(mgr),
+		(&galerabackupschedule.Reconciler{Client: c, Events: recorder(mgr), Now: time.Now, Today: opts.clock.Earlier}).
 			SetupWithManager(mgr),
 		metrics.Registry.Register(archiving.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&archiving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
@@ -153,13 +155,14 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 				Do: calls.One(asker.AlignNumbers)},
 			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Archived, error) {
-				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(leaf))
+				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(leaf),
+					dated(opts.clock))
 			})}}).SetupWithManager(mgr),
 		(&serving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
 			Now: time.Now,
 			Calls: &calls.Calls[string, string, task.Served]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Served, error) {
-				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(leaf))
+				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(leaf), nil)
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now,
 			Calls: &calls.Calls[string, string, task.Copied]{Do: calls.One(func(ctx context.Context, address, leaf string) (
@@ -194,6 +197,15 @@ func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient)
 			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers,
 				BatchSize: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: record}).SetupWithManager(mgr),
 	)
+}
+
+// dated is the header of a question with the time by the API server's clock, nil where that is not known yet.
+func dated(c *apiclock.Clock) http.Header {
+	now, ok := c.Now()
+	if !ok {
+		return nil
+	}
+	return http.Header{"Date": {now.UTC().Format(http.TimeFormat)}}
 }
 
 // recorder makes events of whole sentences.

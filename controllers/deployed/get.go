@@ -21,9 +21,10 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// Get returns what a program reports at a path. It shows the certificate of its Secret, which the operator knows: no
+// Get returns what a program reports at a path, to a request with a header, nil for none. It shows the certificate of its Secret, which the operator knows: no
 // other one is believed.
-func Get[A any](ctx context.Context, address string, port int, path string, leaf []byte) (out A, err error) {
+func Get[A any](ctx context.Context, address string, port int, path string, leaf []byte, header http.Header) (out A,
+	err error) {
 	block, _ := pem.Decode(leaf)
 	if block == nil {
 		return out, errors.New("the Secret of its pod holds no certificate")
@@ -43,6 +44,9 @@ func Get[A any](ctx context.Context, address string, port int, path string, leaf
 		"https://"+net.JoinHostPort(address, strconv.Itoa(port))+path, nil)
 	if err != nil {
 		return out, err
+	}
+	if header != nil {
+		req.Header = header
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -68,8 +68,8 @@ type Reconciler struct {
 	Options resources.Options
 	// Events records events for users.
 	Events events.EventRecorder
-	// Now is the clock.
-	Now func() time.Time
+	// Now is the clock, and Today the earliest of those that are known.
+	Now, Today func() time.Time
 
 	// Refusals are the changes that the API server refuses.
 	Refusals retry.Refusals

@@ -37,8 +37,8 @@ type Reconciler struct {
 	Refusals retry.Refusals
 	// Events records events for users.
 	Events events.EventRecorder
-	// Now is the clock.
-	Now func() time.Time
+	// Now is the clock, and Today the earliest of those that are known: what is removed grows old by it.
+	Now, Today func() time.Time
 }
 
 // Reconcile makes one pass: get, observe, decide, write the status, act.
@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	d := schedule.Decide(&next.Status, s, f.Backups, f.Now)
 	remove := schedule.Retain(&next.Status, f)
 	r.Refusals.Apply(next, &next.Status.Conditions)
-	if until := schedule.UntilRemoval(next.Status.Retention, f.Now); d.RequeueAfter == 0 || until < d.RequeueAfter {
+	if until := schedule.UntilRemoval(next.Status.Retention, f.Today); d.RequeueAfter == 0 || until < d.RequeueAfter {
 		d.RequeueAfter = until
 	}
 	if d.Make != "" {
@@ -79,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 }
 
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedule) (schedule.Facts, error) {
-	f := schedule.Facts{Schedule: s, Now: r.Now()}
+	f := schedule.Facts{Schedule: s, Now: r.Now(), Today: r.Today()}
 	var all v1alpha1.GaleraBackupList
 	if err := r.List(ctx, &all, client.InNamespace(s.Namespace)); err != nil {
 		return f, err

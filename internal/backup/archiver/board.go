@@ -22,10 +22,40 @@ type board struct {
 	now     task.Archived
 	begun   uint64 // the segment that the last chain of this run has begun with
 	clocked clocked
+	differ  map[string]time.Duration // clocks that are reported
+	asked   asked
 }
 
 // clocked is a time by the clocks that agree, and when it was that time.
 type clocked struct{ time, at time.Time }
+
+// asked is how far the clock is ahead of the own one that the operator has sent with its question, and when.
+type asked struct {
+	ahead time.Duration
+	at    time.Time
+}
+
+// askedWithin is how long the operator's last question counts: it asks every five seconds.
+const askedWithin = time.Minute
+
+// hear notes the time of a question, which is by the API server's clock.
+func (b *board) hear(date string) {
+	at, err := http.ParseTime(date)
+	if err != nil {
+		return // a question without it
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.asked = asked{at.Sub(now.Round(0)), now}
+}
+
+// heard returns how far that clock is ahead; ok reports whether it is known.
+func (b *board) heard() (ahead time.Duration, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked.ahead, !b.asked.at.IsZero() && time.Since(b.asked.at) < askedWithin
+}
 
 func (b *board) set(change func(*task.Archived)) {
 	b.mu.Lock()
@@ -87,10 +117,11 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 func (b *board) numbered(skew *task.Skew) { b.set(func(a *task.Archived) { a.Skew = skew }) }
 
 // clock notes the time now by the clocks that agree, and reports those that do not.
-func (b *board) clock(now time.Time, why string) {
+func (b *board) clock(now time.Time, c policy.Clock) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.clocked, b.now.Clocks = clocked{now, time.Now()}, why
+	b.clocked, b.differ = clocked{now, time.Now()}, c.Differing(b.differ)
+	b.now.Clocks = policy.DescribeClocks(b.differ)
 }
 
 // today is the time by those clocks; ok reports whether it is known. The archiver's own may have been set since.
@@ -109,7 +140,8 @@ func (b *board) kept(why string, unread bool) {
 // of it is secret.
 func (b *board) serve(ctx context.Context) error {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+task.PathArchived, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+task.PathArchived, func(w http.ResponseWriter, r *http.Request) {
+		b.hear(r.Header.Get("Date"))
 		b.mu.Lock()
 		now := b.now
 		b.mu.Unlock()

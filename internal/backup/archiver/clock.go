@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
@@ -22,7 +23,16 @@ func (a *archiver) ask(ctx context.Context, n source) (position, error) {
 	return at, err
 }
 
-func (a *archiver) judged() policy.Clock { return policy.JudgeClock(a.clocks) }
+// apiClock names the clock that the operator sends.
+const apiClock = "the API server"
+
+func (a *archiver) judged() policy.Clock {
+	all := maps.Clone(a.clocks)
+	if ahead, ok := a.reports.heard(); ok && all != nil {
+		all[apiClock] = ahead
+	}
+	return policy.JudgeClock(all)
+}
 
 // early and late are what a time of the own clock is by those that agree, at the earliest and at the latest. Neither
 // has a monotonic reading: the own clock may be set.

@@ -1,11 +1,13 @@
 package archiver
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
 // TestClocks: times in the archive go by the clocks that agree.
@@ -87,6 +89,46 @@ func TestClockOfAHost(t *testing.T) {
 	})
 }
 
+// TestClockOfTheAPIServer: where the archiver runs on the host of one of two nodes, the clock that the operator sends
+// keeps theirs from deciding alone, as long as it is sent.
+func TestClockOfTheAPIServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent string // the date, "" for the right one
+		goes bool   // it is sent on and on
+		want time.Duration
+	}{
+		"sent":             {"", true, -time.Hour},
+		"not a date":       {"yesterday", true, 0},
+		"not sent anymore": {"", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.b.do(func() { w.b.ahead = -time.Hour })
+				w.c.fail("gone")
+				w.reports.hear(time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+				for range 40 {
+					if sent := c.sent; c.goes {
+						if sent == "" {
+							sent = time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)
+						} else {
+							w.reports.asked = asked{}
+						}
+						w.reports.hear(sent)
+					}
+					w.pass(interval)
+				}
+				now, known := w.reports.today()
+				if d := time.Until(now) - c.want; !known || d.Abs() > 10*time.Second {
+					t.Errorf("the time to prune by is off by %s", d)
+				}
+				if says := w.reports.now.Clocks; (c.want != 0) != strings.Contains(says, "1h0m0s between") {
+					t.Errorf("%q", says)
+				}
+			})
+		})
+	}
+}
+
 // TestAheadBy: a node that answers slowly has no wrong clock.
 func TestAheadBy(t *testing.T) {
 	asked := noon
@@ -118,7 +160,7 @@ func TestPruneByClocks(t *testing.T) {
 	} {
 		s.pruned, s.reports.clocked = time.Time{}, clocked{}
 		if clear(s.doomed); c.known {
-			s.reports.clock(time.Now().UTC().Add(-c.behind), "")
+			s.reports.clock(time.Now().UTC().Add(-c.behind), policy.Clock{})
 		}
 		if s.report(t); len(s.doomed) != c.want {
 			t.Errorf("%s: %v", name, s.doomed)

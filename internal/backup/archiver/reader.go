@@ -108,7 +108,7 @@ func (r *reader) tick(ctx context.Context) error {
 		if r.mark, r.alone = r.confirmed(ctx, at.last); r.alone == nil {
 			r.asked = now
 			r.askClocks(ctx)
-			r.reports.clock(r.early(now), r.judged().Why)
+			r.reports.clock(r.early(now), r.judged())
 		} else {
 			r.next = now.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
 		}

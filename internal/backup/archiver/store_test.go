@@ -231,7 +231,7 @@ func (s *surveyor) report(t *testing.T) task.Archived {
 func surveying(a *archive, window time.Duration) *surveyor {
 	b := &board{}
 	b.archived(place{binlog.Head{Number: 5, Last: gtid(50)}})
-	b.clock(time.Now().UTC(), "")
+	b.clock(time.Now().UTC(), policy.Clock{})
 	return newSurveyor(a, b, task.Archive{WindowSeconds: int64(window / time.Second), Session: "s1"})
 }
 

@@ -31,13 +31,42 @@ func TestJudgeClock(t *testing.T) {
 			[]string{"a is 1h0m0s ahead", "b is 1h0m0s behind"}},
 	} {
 		got := JudgeClock(c.ahead)
-		if got.Early != c.early || got.Late != c.late || (got.Why == "") != (c.says == nil) {
-			t.Errorf("%s: %+v", name, got)
+		why := DescribeClocks(got.Differing(nil))
+		if got.Early != c.early || got.Late != c.late || (why == "") != (c.says == nil) {
+			t.Errorf("%s: %+v, %s", name, got, why)
 		}
 		for _, says := range c.says {
-			if !strings.Contains(got.Why, says) {
-				t.Errorf("%s: %s", name, got.Why)
+			if !strings.Contains(why, says) {
+				t.Errorf("%s: %s", name, why)
 			}
+		}
+	}
+}
+
+// TestDifferingSteady: what is reported of clocks does not change with each check, where one is off by about the slack,
+// or by about as much as before.
+func TestDifferingSteady(t *testing.T) {
+	var reported map[string]time.Duration
+	for i, c := range []struct {
+		off  time.Duration
+		want string
+	}{
+		{4900 * time.Millisecond, ""},
+		{5100 * time.Millisecond, "a is 10s ahead"},
+		{4900 * time.Millisecond, "a is 10s ahead"},
+		{5100 * time.Millisecond, "a is 10s ahead"},
+		{14900 * time.Millisecond, "a is 10s ahead"},
+		{15100 * time.Millisecond, "a is 20s ahead"}, // it is off by ten seconds more than it was
+		{14900 * time.Millisecond, "a is 20s ahead"},
+		{3 * time.Second, ""}, // that is another difference
+		{5100 * time.Millisecond, "a is 10s ahead"},
+		{2400 * time.Millisecond, ""},
+		{4900 * time.Millisecond, ""},
+		{-6 * time.Second, "a is 10s behind"},
+	} {
+		reported = JudgeClock(map[string]time.Duration{"a": c.off, "b": 0, "c": 0}).Differing(reported)
+		if got := DescribeClocks(reported); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%d: %s is reported as %q", i, c.off, got)
 		}
 	}
 }
