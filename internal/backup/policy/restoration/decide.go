@@ -147,6 +147,23 @@ func failedMember(s *v1alpha1.RestoreStatus, f Facts, r task.Result, name string
 	return d
 }
 
+// withClaims adds what removes volumes that are not empty to the reason of a failure: those that an attempt before this
+// one has filled with another backup, or up to another point, are of no use.
+func withClaims(f Facts, r task.Result) task.Result {
+	if r.Reason != task.ReasonVolumeNotEmpty {
+		return r
+	}
+	var claims []string
+	for i, o := range f.Members {
+		if o.Done && o.Result.Reason == task.ReasonVolumeNotEmpty {
+			claims = append(claims, resources.ClaimName(f.Cluster, i))
+		}
+	}
+	r.Error += ". If nothing there is needed, as after another restore that has failed: kubectl delete pvc -n " +
+		f.Cluster.Namespace + " " + strings.Join(claims, " ")
+	return r
+}
+
 // filled records that a member's volume is filled, unless its data are others than those of the volumes before.
 func filled(s *v1alpha1.RestoreStatus, name string, is task.Restored) (differs task.Result) {
 	if s.Position != "" && s.Position != is.Position {
@@ -187,7 +204,7 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		case o.Done && o.Result.Error == "" && o.Result.Source != nil && len(o.Result.Source.Findings) > 0:
 			return becameUnsuitable(s, f, name, *o.Result.Source)
 		case o.Done:
-			return failedMember(s, f, o.Result, name)
+			return failedMember(s, f, withClaims(f, o.Result), name)
 		case o.Waits != "":
 			s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
 		case !o.Exists && f.Busy[name]:

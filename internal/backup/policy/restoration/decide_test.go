@@ -27,7 +27,7 @@ func restored(position string) outcome.Outcome {
 func in(phase string, changes ...func(*Facts)) Facts {
 	f := Facts{Now: noon, Cluster: &v1alpha1.GaleraCluster{}, Source: Source{Store: &v1alpha1.GaleraBackupStore{}},
 		Members: make([]outcome.Outcome, 3)}
-	f.Cluster.Name, f.Cluster.UID, f.Cluster.Generation = "shop", "u1", 4
+	f.Cluster.Namespace, f.Cluster.Name, f.Cluster.UID, f.Cluster.Generation = "demo", "shop", "u1", 4
 	f.Source.Store.Name = "offsite"
 	if phase != "" {
 		f.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Phase: phase, ObservedGeneration: 4, ID: "b1", History: "new"}
@@ -133,7 +133,14 @@ func TestDecide(t *testing.T) {
 			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is tried again", false, nil},
 		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeNotEmpty, Fatal: true})
-		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database", false, nil},
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database. If nothing there is needed, as after " +
+			"another restore that has failed: kubectl delete pvc -n demo data-shop-1;", false, nil},
+		"two hold other data": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			for _, i := range []int{0, 2} {
+				f.Members[i] = done(task.Result{Error: "full", Reason: task.ReasonVolumeNotEmpty, Fatal: true})
+			}
+			f.Members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull})
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "-n demo data-shop-0 data-shop-2;", false, nil},
 		"all are done": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
 			for i := range f.Members {
 				f.Members[i] = restored("new:8")
