@@ -43,6 +43,9 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
+		if begun, err := r.stopRemoval(ctx, b); begun || err != nil {
+			return taking.PollInterval, err
+		}
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	if running, err := r.stop(ctx, b); running || err != nil {
@@ -72,7 +75,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if _, problem := status.StoreProblem(store); problem != "" {
 		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, problem)
 	}
-	if why, err := kept(ctx, r, b); err != nil {
+	if why, err := kept(ctx, r, b, store); err != nil {
 		return 0, err
 	} else if why != "" {
 		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, why)
@@ -91,6 +94,26 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	return taking.PollInterval, err
+}
+
+// stopRemoval ends the Job that removes data which are to stay now, and says that they may not be whole. begun reports
+// whether its pod may still be at work.
+func (r *Reconciler) stopRemoval(ctx context.Context, b *v1alpha1.GaleraBackup) (begun bool, err error) {
+	o, err := outcome.Of(ctx, r.Live, b, job.RemoveName(b), r.Now())
+	if err != nil || !o.Exists || o.Done || o.Foreign {
+		return false, err
+	}
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.RemoveName(b)}}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(j), j); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if j.DeletionTimestamp == nil {
+		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonRemovingBackup, "Remove",
+			"the removal of the backup %s had begun, and is stopped: what it has removed is gone. If the backup is still "+
+				"whole, `kubectl galera import backups` finds it", b.Status.ID)
+	}
+	return true, ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
+		client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
 // clusterOf is the cluster whose scheduling a removal has, nil when it is gone, or in another namespace.
@@ -204,7 +227,8 @@ func needed(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (strin
 }
 
 // kept returns why the data of an imported backup are not removed, "" when nothing that the operator sees needs them.
-func kept(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (string, error) {
+func kept(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore) (string,
+	error) {
 	if b.Spec.Import == nil {
 		return "", nil
 	}
@@ -220,5 +244,6 @@ func kept(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (string,
 		return "", err
 	}
 	return taking.Kept(taking.Removal{Backup: b, Backups: append(backups.Items, here.Items...), Clusters: clusters.Items,
-		Restores: restores.Items}), nil
+		Restores: restores.Items, Today: r.Today(),
+		Window: func(c *v1alpha1.GaleraCluster) time.Duration { return job.Window(c, s) }}), nil
 }

@@ -41,12 +41,12 @@ func archiverAccount(c *v1alpha1.GaleraCluster) string {
 	return "archiver-" + uid[:min(len(uid), 8)]
 }
 
-// window is for how long every point in time is kept: what the store's retention promises for backups holds for the
+// Window is for how long every point in time is kept: what the store's retention promises for backups holds for the
 // archive, too.
-func window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) time.Duration {
+func Window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) time.Duration {
 	out := defaultWindow
-	if w := c.Spec.Backup.PointInTime.Window; w != nil {
-		out = w.Duration
+	if b := c.Spec.Backup; b != nil && b.PointInTime != nil && b.PointInTime.Window != nil {
+		out = b.PointInTime.Window.Duration
 	}
 	if r := s.Spec.Retention; r != nil && r.KeepWithin != nil {
 		out = max(out, r.KeepWithin.Duration)
@@ -76,7 +76,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}
-	t.WindowSeconds = int64(window(c, s) / time.Second)
+	t.WindowSeconds = int64(Window(c, s) / time.Second)
 	if c.Status.Backup != nil {
 		t.Session = c.Status.Backup.Session
 	}

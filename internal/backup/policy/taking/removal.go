@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
@@ -24,6 +25,10 @@ type Removal struct {
 	Backups  []v1alpha1.GaleraBackup
 	Clusters []v1alpha1.GaleraCluster
 	Restores []v1alpha1.GaleraRestore
+	// Window is for how long the archive of a cluster keeps every point in time, and Today the earliest that known clocks
+	// show.
+	Window func(*v1alpha1.GaleraCluster) time.Duration
+	Today  time.Time
 }
 
 // Kept returns why the stored data of a backup that was imported are not removed, "" when no object needs them, or may
@@ -51,6 +56,9 @@ func Kept(r Removal) string {
 	}
 	for i := range r.Clusters {
 		if why := neededByCluster(b, &r.Clusters[i]); why != "" {
+			return why
+		}
+		if why := r.neededByWindow(&r.Clusters[i]); why != "" {
 			return why
 		}
 	}
@@ -92,6 +100,37 @@ func neededByCluster(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) string
 		return fmt.Sprintf("the cluster %s/%s may be about to be restored from it", c.Namespace, c.Name)
 	}
 	return ""
+}
+
+// neededByWindow returns why points in time of the window of a cluster's own archive may need the backup, "" when they do
+// not: a later one from before the window is there. The archive may have been begun anew within the window, so that its
+// base, which is that of the last chain, shows nothing.
+func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
+	b := r.Backup
+	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil ||
+		manifest.Dir(c.Namespace, c.Name, string(c.UID)) != b.Status.Directory {
+		return ""
+	}
+	end := r.Today
+	window := r.Window(c)
+	if at := c.Status.Backup.ArchivedThrough; at != nil && at.Time.Before(end) {
+		if !c.ArchivesBinlog() && end.Sub(at.Time) > window {
+			return "" // it was turned off, and all of it is older
+		}
+		end = at.Time
+	}
+	begin := end.Add(-window)
+	for i := range r.Backups {
+		o := &r.Backups[i]
+		if o.Status.ID != b.Status.ID && o.Status.Directory == b.Status.Directory && o.DeletionTimestamp == nil &&
+			o.Status.Phase == v1alpha1.BackupCompleted && o.Status.GTID != "" && !o.Damaged() &&
+			o.Status.Store != nil && *o.Status.Store == *b.Status.Store && o.Status.CompletedAt != nil &&
+			o.Status.CompletedAt.After(b.Status.CompletedAt.Time) && !o.Status.CompletedAt.After(begin) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup is "+
+		"older than the window", c.Namespace, c.Name)
 }
 
 // begins reports whether a backup may be the one that an object in a namespace, about a cluster of a name, begins with.

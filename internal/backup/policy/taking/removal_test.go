@@ -3,6 +3,7 @@ package taking
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -88,20 +89,79 @@ func TestKept(t *testing.T) {
 	tables := func(backup string) func(*Removal) {
 		return restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Backup = &v1alpha1.LocalName{Name: backup} })
 	}
+	// based has the import be a base of four days ago, of a cluster whose archive has another one in its last chain.
+	based := func(changes ...func(*Removal)) func(*Removal) {
+		return func(r *Removal) {
+			cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "y") })(r)
+			r.Backup.Status.GTID, r.Backup.Status.CompletedAt = "0-1-5", new(metav1.NewTime(noon.Add(-96*time.Hour)))
+			for _, change := range changes {
+				change(r)
+			}
+		}
+	}
+	// later adds a base that is complete some hours before noon.
+	later := func(hours int, changes ...func(*v1alpha1.GaleraBackup)) func(*Removal) {
+		return backup(func(o *v1alpha1.GaleraBackup) {
+			o.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: "z", Directory: "demo/shop/abcd",
+				GTID: "0-1-9", Store: lies("here"), CompletedAt: new(metav1.NewTime(noon.Add(-time.Duration(hours) * time.Hour)))}
+			for _, change := range changes {
+				change(o)
+			}
+		})
+	}
+	through := func(hours int) func(*Removal) {
+		return func(r *Removal) {
+			r.Clusters[0].Status.Backup.ArchivedThrough = new(metav1.NewTime(noon.Add(-time.Duration(hours) * time.Hour)))
+		}
+	}
+	off := func(r *Removal) { r.Clusters[0].Spec.Backup = nil }
+	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
 		change func(*Removal)
 		says   string // "" if it goes
 	}{
-		"nothing needs it":           {func(*Removal) {}, ""},
-		"itself is in the list":      {func(r *Removal) { r.Backups = []v1alpha1.GaleraBackup{*r.Backup} }, ""},
-		"it was made here":           {func(r *Removal) { r.Backup.Spec.Import, r.Backup.Status.Checksum = nil, "" }, ""},
-		"of another namespace":       {func(r *Removal) { r.Backup.Status.Directory = "prod/shop/abcd" }, `namespace "prod"`},
-		"of one that begins like it": {func(r *Removal) { r.Backup.Status.Directory = "demo-2/shop/abcd" }, "demo-2"},
-		"no checksum":                {func(r *Removal) { r.Backup.Status.Checksum = "" }, "the checksum of its manifest is not"},
-		"no location":                {func(r *Removal) { r.Backup.Status.Store = nil }, "where it lies is not known"},
-		"one that was made":          {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "x" }), "GaleraBackup other/it"},
-		"one that is being made":     {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "y" }), ""},
-		"another import":             {backup(func(o *v1alpha1.GaleraBackup) { o.Spec.Import = imported().Spec.Import }), "other/it"},
+		"the window, whose archive was begun anew": {based(), needs},
+		"that is no base":                          {based(func(r *Removal) { r.Backup.Status.GTID = "" }), ""},
+		"without a time":                           {based(func(r *Removal) { r.Backup.Status.CompletedAt = nil }), ""},
+		"the window of another cluster":            {based(func(r *Removal) { r.Clusters[0].UID = "ffff" }), ""},
+		"no archive has begun": {based(func(r *Removal) {
+			r.Clusters[0].Spec.Backup, r.Clusters[0].Status.Backup = nil, nil
+		}), ""},
+		"a later one is older than the window":                 {based(later(73)), ""},
+		"as old as the window":                                 {based(later(72)), ""},
+		"it is within the window":                              {based(later(71)), needs},
+		"it is older":                                          {based(later(97)), needs},
+		"it is not of the window of an archive that is behind": {based(later(73), through(2)), needs},
+		"it is, also there":                                    {based(later(75), through(2)), ""},
+		"an archive that is ahead of the clock":                {based(later(71), through(-2)), needs},
+		"it is no base":                                        {based(later(73, func(o *v1alpha1.GaleraBackup) { o.Status.GTID = "" })), needs},
+		"it has failed":                                        {based(later(73, func(o *v1alpha1.GaleraBackup) { o.Status.Phase = v1alpha1.BackupFailed })), needs},
+		"it names no time":                                     {based(later(73, func(o *v1alpha1.GaleraBackup) { o.Status.CompletedAt = nil })), needs},
+		"it is of another place":                               {based(later(73, func(o *v1alpha1.GaleraBackup) { o.Status.Store = lies("there") })), needs},
+		"of a place not known":                                 {based(later(73, func(o *v1alpha1.GaleraBackup) { o.Status.Store = nil })), needs},
+		"it is of another directory": {based(later(73, func(o *v1alpha1.GaleraBackup) {
+			o.Status.Directory = "demo/shop/ffff"
+		})), needs},
+		"it is being deleted": {based(later(73, func(o *v1alpha1.GaleraBackup) {
+			o.DeletionTimestamp = new(metav1.Now())
+		})), needs},
+		"it is damaged": {based(later(73, func(o *v1alpha1.GaleraBackup) {
+			o.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse,
+				Reason: v1alpha1.ReasonBackupDamaged}}
+		})), needs},
+		"the archive was turned off, and is older": {based(through(73), off), ""},
+		"it was turned off within the window":      {based(through(71), off), needs},
+		"it is behind by more than the window":     {based(through(73)), needs},
+		"nothing needs it":                         {func(*Removal) {}, ""},
+		"itself is in the list":                    {func(r *Removal) { r.Backups = []v1alpha1.GaleraBackup{*r.Backup} }, ""},
+		"it was made here":                         {func(r *Removal) { r.Backup.Spec.Import, r.Backup.Status.Checksum = nil, "" }, ""},
+		"of another namespace":                     {func(r *Removal) { r.Backup.Status.Directory = "prod/shop/abcd" }, `namespace "prod"`},
+		"of one that begins like it":               {func(r *Removal) { r.Backup.Status.Directory = "demo-2/shop/abcd" }, "demo-2"},
+		"no checksum":                              {func(r *Removal) { r.Backup.Status.Checksum = "" }, "the checksum of its manifest is not"},
+		"no location":                              {func(r *Removal) { r.Backup.Status.Store = nil }, "where it lies is not known"},
+		"one that was made":                        {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "x" }), "GaleraBackup other/it"},
+		"one that is being made":                   {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "y" }), ""},
+		"another import":                           {backup(func(o *v1alpha1.GaleraBackup) { o.Spec.Import = imported().Spec.Import }), "other/it"},
 		"another import that goes": {backup(func(o *v1alpha1.GaleraBackup) {
 			o.Spec.Import, o.DeletionTimestamp = imported().Spec.Import, new(metav1.Now())
 		}), ""},
@@ -148,7 +208,8 @@ func TestKept(t *testing.T) {
 			o.Spec.From.Backup, o.Status.Phase, o.Status.ID = &v1alpha1.LocalName{Name: "old"}, v1alpha1.RestoreCompleted, "x"
 		}), ""},
 	} {
-		r := Removal{Backup: imported()}
+		r := Removal{Backup: imported(), Today: noon,
+			Window: func(*v1alpha1.GaleraCluster) time.Duration { return 72 * time.Hour }}
 		c.change(&r)
 		if why := Kept(r); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %q", name, why)
