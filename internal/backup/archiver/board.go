@@ -54,7 +54,7 @@ func (b *board) hear(date string) {
 func (b *board) heard() (ahead time.Duration, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.asked.ahead, !b.asked.at.IsZero() && time.Since(b.asked.at) < askedWithin
+	return b.asked.ahead, time.Since(b.asked.at) < askedWithin
 }
 
 func (b *board) set(change func(*task.Archived)) {
