@@ -43,7 +43,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
-		if begun, err := r.stopRemoval(ctx, b); begun || err != nil {
+		if begun, err := stopRemoval(ctx, r, b); begun || err != nil {
 			return taking.PollInterval, err
 		}
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
@@ -96,9 +96,9 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	return taking.PollInterval, err
 }
 
-// stopRemoval ends the Job that removes data which are to stay now, and says that they may not be whole. begun reports
+// stopRemoval ends the Job that removes data which are to stay now, and warns that they may not be whole. begun reports
 // whether its pod may still be at work.
-func (r *Reconciler) stopRemoval(ctx context.Context, b *v1alpha1.GaleraBackup) (begun bool, err error) {
+func stopRemoval(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (begun bool, err error) {
 	o, err := outcome.Of(ctx, r.Live, b, job.RemoveName(b), r.Now())
 	if err != nil || !o.Exists || o.Done || o.Foreign {
 		return false, err

@@ -20,7 +20,7 @@ import (
 )
 
 // TestRetainedDuringItsRemoval: data that are to stay are not removed any further, and the object does not go while its
-// Job may still be at work. It says that they may not be whole.
+// Job may still be at work. An event warns that they may not be whole.
 func TestRetainedDuringItsRemoval(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme)); err != nil {
@@ -48,8 +48,8 @@ func TestRetainedDuringItsRemoval(t *testing.T) {
 				v1alpha1.GroupVersion.WithKind("GaleraBackup"))}}}
 		c.change(j)
 		kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(store, b, j).WithStatusSubresource(b).Build()
-		told := events.NewFakeRecorder(9)
-		r := &Reconciler{Client: kube, Live: kube, Events: told, Now: func() time.Time { return testTime }}
+		recorded := events.NewFakeRecorder(9)
+		r := &Reconciler{Client: kube, Live: kube, Events: recorded, Now: func() time.Time { return testTime }}
 		pass := func() (gone bool) {
 			t.Helper()
 			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
@@ -86,8 +86,8 @@ func TestRetainedDuringItsRemoval(t *testing.T) {
 		if !pass() {
 			t.Errorf("%s: it does not go", name)
 		}
-		if len(told.Events) != 1 || !strings.Contains(<-told.Events, "had begun") {
-			t.Errorf("%s: %d events", name, len(told.Events))
+		if len(recorded.Events) != 1 || !strings.Contains(<-recorded.Events, "had begun") {
+			t.Errorf("%s: %d events", name, len(recorded.Events))
 		}
 	}
 }

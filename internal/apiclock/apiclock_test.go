@@ -12,7 +12,7 @@ import (
 func TestClock(t *testing.T) {
 	const h = time.Hour
 	for name, c := range map[string]struct {
-		ahead, before, after time.Duration // the clock, and how long a request and its answer are under way
+		ahead, before, after time.Duration // the clock, and how long a request and its answer take
 		date                 bool
 		fails                error
 		now, earlier         time.Duration

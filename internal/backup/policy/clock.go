@@ -69,7 +69,7 @@ func (c Clock) Differing(reported map[string]time.Duration) map[string]time.Dura
 	return out
 }
 
-// DescribeClocks says which clocks differ, "" for none.
+// DescribeClocks names the clocks that differ, "" for none.
 func DescribeClocks(differing map[string]time.Duration) string {
 	var out []string
 	for of, d := range differing {

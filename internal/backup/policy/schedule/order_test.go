@@ -44,7 +44,7 @@ func TestRetainInOrder(t *testing.T) {
 			has("y", "28", begun("02", 2), failing(v1alpha1.ReasonBackupDamaged)),
 			has("z", "28", begun("03", 3), failing(v1alpha1.ReasonBackupDamaged)),
 			has("w", "28", begun("04", 4), failing(v1alpha1.ReasonBackupDamaged)), has("good", "20", begun("20", 9))), "x"},
-		"as old as a clock says that is not known to be wrong": {kept(window(24*time.Hour), has("a", "20", begun("01", 1)),
+		"as old as a clock shows that is not known to be wrong": {kept(window(24*time.Hour), has("a", "20", begun("01", 1)),
 			has("b", "10", begun("10", 2)), has("c", "20", begun("20", 3))), "b"},
 		"one of each day": {kept(keep(v1alpha1.BackupRetention{KeepDaily: 2}), has("a", "28", begun("19", 1)),
 			has("b", "20", begun("20", 2)), has("c", "18", begun("18", 0))), ""},

@@ -7,7 +7,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestNoticeByTheEarlierClock: what was announced is removed when all known clocks say that the time has come.
+// TestNoticeByTheEarlierClock: what was announced is removed when the time has come by all known clocks.
 func TestNoticeByTheEarlierClock(t *testing.T) {
 	f := kept(has("old", "01"), has("last", "20"))
 	f.Today = f.Now.Add(-48 * time.Hour)
