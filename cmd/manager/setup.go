@@ -167,7 +167,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now,
 			Calls: &calls.Calls[string, string, task.Copied]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Copied, error) {
-				return deployed.Get[task.Copied](ctx, address, task.CopiedPort, task.PathCopied, []byte(leaf))
+				return deployed.Get[task.Copied](ctx, address, task.CopiedPort, task.PathCopied, []byte(leaf), nil)
 			})}}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Events: recorder(mgr),
 			Now: time.Now}).SetupWithManager(mgr),
