@@ -259,6 +259,10 @@ bench-atrest: ## Print what encryption at rest costs transactions, copies, backu
 	@hack/images.sh database sysbench
 	@go run ./test/bench/atrest
 
+.PHONY: experiment
+experiment: stack ## Run a sample of config/samples/benchmarks (SAMPLE) on the local Kubernetes; its report and raw data go to docs/experiments.
+	@hack/experiment.sh "$(SAMPLE)"
+
 ##@ Use on the cluster of the current kubectl context
 
 .PHONY: install

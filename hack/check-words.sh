@@ -34,7 +34,7 @@ refuse '\btells? (that|whether|why|how|what|which|of)\b' 'reports, shows, descri
 refuse '\bhow soon\b|\bsoon after\b' 'when, shortly after'
 
 # Prose of Markdown has lines of at most 120 columns. Tables, code, images and the targets of links cannot be wrapped.
-long=$(git ls-files -z '*.md' ':!docs/reference.md' |
+long=$(git ls-files -z '*.md' ':!docs/reference.md' ':!docs/experiments' |
   xargs -0 awk 'FNR == 1 { code = 0 } /^ *(```|~~~)/ { code = !code; next }
     !code && !/^ *`[^`]*`[.,;:]?$/ && !/^ *(\||<|!\[|\[[^]]*\]:)/ && !/^(    |\t)/ { print FILENAME ":" FNR "\t" $0 }' |
   LC_ALL=C.UTF-8 grep -P '\t.{121,}$' || true)

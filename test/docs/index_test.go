@@ -8,10 +8,11 @@ import (
 
 // indexes are the pages that lead to the pages of a folder.
 var indexes = map[string]string{
-	"docs":           "docs/README.md",
-	"docs/decisions": "docs/decisions/README.md",
-	"docs/design":    "docs/design/README.md",
-	"docs/runbooks":  "docs/monitoring.md",
+	"docs":             "docs/README.md",
+	"docs/decisions":   "docs/decisions/README.md",
+	"docs/design":      "docs/design/README.md",
+	"docs/experiments": "docs/experiments.md",
+	"docs/runbooks":    "docs/monitoring.md",
 }
 
 // TestEveryPageIsFound: a page that no index has is not read.

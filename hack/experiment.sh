@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs one benchmark on the local Kubernetes, and leaves its report with its raw data: FOLDER/NAME.md, .json, .csv and .svg.
+# Needs hack/stack.sh first. Nothing else should use this machine meanwhile.
+#   hack/experiment.sh SAMPLE|FILE.yaml [FOLDER]   default: docs/experiments, a sample of config/samples/benchmarks
+set -euo pipefail
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+NAMESPACE=${NAMESPACE:-experiments}
+[ $# -ge 1 ] && [ -n "$1" ] || die "usage: hack/experiment.sh SAMPLE|FILE.yaml [FOLDER]"
+FILE=$1 FOLDER=${2:-$REPO_DIR/docs/experiments}
+[ -e "$FILE" ] || FILE=$REPO_DIR/config/samples/benchmarks/$1.yaml
+[ -e "$FILE" ] || die "there is no $FILE: name a sample of config/samples/benchmarks"
+NAME=$(basename "$FILE" .yaml)
+
+kubectl_here() { kubectl --kubeconfig "$CLUSTER_KUBECONFIG" -n "$NAMESPACE" "$@"; }
+report() { "$REPO_DIR/bin/kubectl-galera-bench" --kubeconfig "$CLUSTER_KUBECONFIG" -n "$NAMESPACE" report "$@"; }
+
+# condition TYPE: its status and its message.
+condition() {
+  kubectl_here get gbench "$NAME" -o go-template="{{range .status.conditions}}{{if eq .type \"$1\"}}{{.status}} {{.message}}{{end}}{{end}}"
+}
+
+# await: until everything was measured, however long that takes; a benchmark that is Stalled ends it.
+await() {
+  local last="" now
+  while [[ "$(condition Complete)" != True* ]]; do
+    if [[ "$(condition Stalled)" == True* ]]; then die "$NAME is stalled: $(condition Stalled)"; fi
+    now=$(kubectl_here get gbench "$NAME" -o jsonpath='{.status.progress}')
+    if [ "$now" != "$last" ]; then log "$NAME: $now"; fi
+    last=$now
+    sleep 5
+  done
+}
+
+# page: the report with its picture, and where the raw data are.
+page() {
+  cat <<MD
+# $NAME
+
+Measured by \`make experiment SAMPLE=$NAME\`. Raw data: [$NAME.json]($NAME.json), and a line for every run in
+[$NAME.csv]($NAME.csv). \`kubectl galera bench report $NAME.json -o md\` computes the tables anew, without a cluster.
+
+MD
+  report "$1" -o md
+  printf '\n![The first round over time](%s.svg)\n' "$NAME"
+}
+
+kubectl_here get namespace "$NAMESPACE" >/dev/null 2>&1 || kubectl_here create namespace "$NAMESPACE" >&2
+kubectl_here delete --ignore-not-found -f "$FILE" >&2 # one of an earlier time is measured anew
+kubectl_here apply -f "$FILE" >&2
+await
+mkdir -p "$FOLDER"
+cd "$FOLDER"
+report "$NAME" -o json >"$NAME.json"
+for format in csv svg; do report "$NAME.json" -o "$format" >"$NAME.$format"; done
+page "$NAME.json" >"$NAME.md"
+kubectl_here delete -f "$FILE" >&2
+log "$FOLDER has $NAME.md, .json, .csv and .svg: link the page in docs/experiments.md, and name it in mkdocs.yml"
