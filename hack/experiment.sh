@@ -7,9 +7,9 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 NAMESPACE=${NAMESPACE:-experiments}
-[ $# -ge 1 ] && [ -n "$1" ] || die "usage: hack/experiment.sh SAMPLE|FILE.yaml [FOLDER]"
-FILE=$1 FOLDER=${2:-$REPO_DIR/docs/experiments}
-[ -e "$FILE" ] || FILE=$REPO_DIR/config/samples/benchmarks/$1.yaml
+FILE=${1:-} FOLDER=${2:-$REPO_DIR/docs/experiments}
+[ -n "$FILE" ] || die "usage: hack/experiment.sh SAMPLE|FILE.yaml [FOLDER]"
+[ -e "$FILE" ] || FILE=$REPO_DIR/config/samples/benchmarks/$FILE.yaml
 [ -e "$FILE" ] || die "there is no $FILE: name a sample of config/samples/benchmarks"
 NAME=$(basename "$FILE" .yaml)
 
@@ -21,15 +21,13 @@ condition() {
   kubectl_here get gbench "$NAME" -o go-template="{{range .status.conditions}}{{if eq .type \"$1\"}}{{.status}} {{.message}}{{end}}{{end}}"
 }
 
-# await: until everything was measured, however long that takes; a benchmark that is Stalled ends it.
+# await: until everything was measured, however long that takes. A benchmark that is Stalled ends it. To ask more often would take
+# processor time from what is measured.
 await() {
-  local last="" now
-  while [[ "$(condition Complete)" != True* ]]; do
+  while ! kubectl_here wait --for=condition=Complete --timeout=60s "gbench/$NAME" >/dev/null 2>&1; do
     if [[ "$(condition Stalled)" == True* ]]; then die "$NAME is stalled: $(condition Stalled)"; fi
-    now=$(kubectl_here get gbench "$NAME" -o jsonpath='{.status.progress}')
-    if [ "$now" != "$last" ]; then log "$NAME: $now"; fi
-    last=$now
-    sleep 5
+    sleep 5 # when there was no answer
+    log "$NAME: $(kubectl_here get gbench "$NAME" -o jsonpath='{.status.progress}' || true)"
   done
 }
 
