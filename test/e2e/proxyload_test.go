@@ -25,6 +25,8 @@ type pooled struct {
 	acknowledged int
 	failed       map[string]int
 	longest      time.Duration
+	// latest is when each client has written and read a row last.
+	latest [16]time.Time
 	// slow are the cycles above slowCycle, as text.
 	slow []string
 }
@@ -43,7 +45,7 @@ func startPooled(ctx context.Context, cl *harness.Client, service string) *poole
 	db.SetMaxIdleConns(32)
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	p := &pooled{db: db, from: time.Now().UnixNano(), end: end, failed: map[string]int{}}
-	for w := range 16 {
+	for w := range p.latest {
 		p.done.Go(func() { p.write(running, w) })
 	}
 	DeferCleanup(func() {
@@ -73,6 +75,7 @@ func (p *pooled) write(running context.Context, w int) {
 			p.failed[err.Error()]++
 		} else {
 			p.longest, last = max(p.longest, time.Since(last)), time.Now()
+			p.latest[w] = last
 		}
 		p.mu.Unlock()
 	}

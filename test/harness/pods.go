@@ -196,6 +196,22 @@ func (c Pods) ScaleSet(ctx context.Context, replicas int32) error {
 		})
 }
 
+// Memory returns the resident memory of the processes of one program in a pod of the namespace, in bytes.
+func (c Pods) Memory(ctx context.Context, pod, program string) (sum int64, err error) {
+	p, err := c.cluster.Pod(ctx, pod)
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range processes(p, program) {
+		n, err := residentMemory(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
 // Signal sends a signal to the processes of one program in a pod of the namespace.
 func (c Pods) Signal(ctx context.Context, pod, program string, signal syscall.Signal) error {
 	return signalProgram(ctx, c.cluster, pod, program, signal)
