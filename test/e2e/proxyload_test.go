@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,14 +29,22 @@ type pooled struct {
 	longest      time.Duration
 	// latest is when each client has written and read a row last.
 	latest [16]time.Time
-	// slow are the cycles above slowCycle, as text.
-	slow []string
+	// slow are the cycles above slowCycle.
+	slow []cycle
 }
 
-// slowCycle is what a client's write and read take at most while all is well; maxSlow bounds what is printed.
+// cycle is a write and a read of a client; written is how long the former took.
+type cycle struct {
+	began         time.Time
+	client        int
+	took, written time.Duration
+}
+
 const (
+	// slowCycle is what a cycle takes at most while all is well.
 	slowCycle = 300 * time.Millisecond
-	maxSlow   = 24
+	// maxSlow bounds the cycles that are printed.
+	maxSlow = 48
 )
 
 func startPooled(ctx context.Context, cl *harness.Client, service string) *pooled {
@@ -67,9 +77,8 @@ func (p *pooled) write(running context.Context, w int) {
 		if acknowledged {
 			p.acknowledged++
 		}
-		if took > slowCycle && len(p.slow) < maxSlow {
-			p.slow = append(p.slow, fmt.Sprintf("%s client %d: %s, of which until it was written %s",
-				began.Format("15:04:05.000"), w, took.Round(time.Millisecond), written.Round(time.Millisecond)))
+		if took > slowCycle {
+			p.slow = append(p.slow, cycle{began, w, took, written})
 		}
 		if err != nil {
 			p.failed[err.Error()]++
@@ -156,8 +165,10 @@ func (p *pooled) stop(ctx context.Context, c *harness.Cluster) {
 	}
 	progress("%d rows acknowledged, %d there, %d failed, longest gap %s: %v", p.acknowledged, rows, failures,
 		p.longest.Round(time.Millisecond), p.failed)
-	for _, text := range p.slow {
-		progress("%s", text)
+	slices.SortFunc(p.slow, func(a, b cycle) int { return cmp.Compare(b.took, a.took) })
+	for _, s := range p.slow[:min(len(p.slow), maxSlow)] {
+		progress("%s client %d: %s, of which until it was written %s", s.began.Format("15:04:05.000"), s.client,
+			s.took.Round(time.Millisecond), s.written.Round(time.Millisecond))
 	}
 	AddReportEntry("longest gap of a client", fmt.Sprintf("%s, with %d of %d writes failed",
 		p.longest.Round(time.Millisecond), failures, p.acknowledged+failures))
