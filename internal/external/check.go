@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,6 +84,11 @@ var plugins = []string{"", "mysql_native_password", "mysql_old_password", "unix_
 func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 	f := Facts{Follow: o.Follow}
 	c, err := source.Conn(ctx)
+	var unsuited unsuitedError
+	if errors.As(err, &unsuited) {
+		f.Version = unsuited.version
+		return f, nil
+	}
 	if err != nil {
 		return f, ofSource("connecting", err)
 	}
@@ -197,7 +203,8 @@ func Supported(version string) error {
 	s, ok := series(version)
 	switch {
 	case !strings.Contains(version, "MariaDB") || !ok:
-		return fmt.Errorf("the source is %q, which is not MariaDB", version)
+		return fmt.Errorf("the source is MySQL, or a server made of it (version %q), which is not supported: only MariaDB "+
+			"can be copied and followed. Import a dump into a running cluster instead", version)
 	case before(s, [2]int{10, 5}):
 		return fmt.Errorf("the source is MariaDB %s, and 10.5 is the earliest that can be copied", version)
 	}

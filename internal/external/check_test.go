@@ -23,7 +23,7 @@ func TestCheck(t *testing.T) {
 		says   string
 	}{
 		"nothing":           {func(*Facts) {}, nil, ""},
-		"MySQL":             {func(f *Facts) { f.Version = "8.0.36" }, []string{VersionUnsupported}, "not MariaDB"},
+		"MySQL":             {func(f *Facts) { f.Version = "8.0.36" }, []string{VersionUnsupported}, `MySQL, or a server made of it (version "8.0.36")`},
 		"an old series":     {func(f *Facts) { f.Version = "10.4.34-MariaDB" }, []string{VersionUnsupported}, "10.5"},
 		"a later series":    {func(f *Facts) { f.Version = "11.9.1-MariaDB" }, []string{VersionUnsupported}, "spec.image"},
 		"a series of 5.5.5": {func(f *Facts) { f.Version = "not MariaDB at all" }, []string{VersionUnsupported}, ""},

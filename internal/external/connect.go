@@ -42,14 +42,14 @@ type Server struct {
 }
 
 // Open returns connections to the source whose sessions return every value as it is stored.
-func (s Server) Open() (*sql.DB, error) { return s.open(sourceSession) }
+func (s Server) Open() (*sql.DB, error) { return s.open(sourceSession, Supported) }
 
 // OpenTarget returns connections to a target elsewhere. Its sessions see what every node has written.
 func (s Server) OpenTarget() (*sql.DB, error) {
-	return s.open(append(slices.Clone(targetSession), seesAll))
+	return s.open(append(slices.Clone(targetSession), seesAll), nil)
 }
 
-func (s Server) open(session []string) (*sql.DB, error) {
+func (s Server) open(session []string, suits func(string) error) (*sql.DB, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net = s.User, s.Password, "tcp"
 	cfg.Addr = net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
@@ -67,33 +67,33 @@ func (s Server) open(session []string) (*sql.DB, error) {
 		}
 		cfg.TLS = verify
 	}
-	return open(cfg, session)
+	return open(cfg, session, suits)
 }
 
 // OpenSource returns connections to a source on its socket.
 func OpenSource(socket, user, password string) (*sql.DB, error) {
-	return openSocket(socket, user, password, sourceSession)
+	return openSocket(socket, user, password, sourceSession, Supported)
 }
 
 // OpenTarget returns connections to the target, on its socket.
 func OpenTarget(socket, user, password string) (*sql.DB, error) {
-	return openSocket(socket, user, password, targetSession)
+	return openSocket(socket, user, password, targetSession, nil)
 }
 
-func openSocket(socket, user, password string, session []string) (*sql.DB, error) {
+func openSocket(socket, user, password string, session []string, suits func(string) error) (*sql.DB, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = user, password, "unix", socket
 	cfg.Logger = log.New(io.Discard, "", 0)
-	return open(cfg, session)
+	return open(cfg, session, suits)
 }
 
-func open(cfg *mysql.Config, session []string) (*sql.DB, error) {
+func open(cfg *mysql.Config, session []string, suits func(string) error) (*sql.DB, error) {
 	cfg.MaxAllowedPacket = 0 // what the server allows
 	c, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(prepared{c, session}), nil
+	return sql.OpenDB(prepared{c, session, suits}), nil
 }
 
 // verify is the TLS of the connections: with or without the name in the certificate.
