@@ -42,14 +42,15 @@ func Read(ctx context.Context, m manifest.Manifest, get Get, keys []age.Identity
 	case err != nil:
 		return fmt.Errorf("the backup cannot be opened: %w", err)
 	}
-	sum := sha256.New()
-	n, err := unpack(m.Compression, plain, io.MultiWriter(dst, sum))
+	summed := newSummed(dst)
+	n, err := unpack(m.Compression, plain, summed)
+	sum := summed.end()
 	switch {
 	case sealed.err != nil:
 		return sealed.err
 	case err != nil:
 		return err
-	case n != m.StreamBytes || hex.EncodeToString(sum.Sum(nil)) != m.StreamSHA256:
+	case n != m.StreamBytes || hex.EncodeToString(sum) != m.StreamSHA256:
 		return fmt.Errorf("the backup is not what its manifest says: %d bytes of %d", n, m.StreamBytes)
 	}
 	return nil

@@ -28,7 +28,11 @@ const (
 	// maxRequest and maxEnd bound what either side reads into memory.
 	maxRequest = 4 << 10
 	maxEnd     = 1 << 20
+	// bufferSize is what is read and written at a time. What comes in larger pieces is not copied into a buffer before.
 	bufferSize = 256 << 10
+	largePiece = 32 << 10
+	// headers is the buffer for what stands between the data.
+	headers = 4 << 10
 )
 
 // What can be asked for.
@@ -96,24 +100,48 @@ const headerSize = 9
 // Writer sends the data of an answer. It is a Sink.
 type Writer struct {
 	w     *bufio.Writer
+	conn  net.Conn // below w
 	bytes int64
 	err   error
 }
 
 func (w *Writer) header(kind byte, n int64) {
 	if w.err == nil {
-		_, w.err = w.w.Write(binary.BigEndian.AppendUint64([]byte{kind}, uint64(n))) //nolint:gosec // sizes are not negative
+		_, w.err = w.w.Write(header(kind, n))
 	}
+}
+
+func header(kind byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{kind}, uint64(n)) //nolint:gosec // sizes are not negative
 }
 
 // Write implements io.Writer.
 func (w *Writer) Write(data []byte) (n int, err error) {
+	if len(data) >= largePiece {
+		return w.writeLarge(data)
+	}
 	w.header(kindData, int64(len(data)))
 	if w.err == nil {
 		n, w.err = w.w.Write(data)
 		w.bytes += int64(n)
 	}
 	return n, w.err
+}
+
+// writeLarge writes data and their header at once.
+func (w *Writer) writeLarge(data []byte) (int, error) {
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	if w.err != nil {
+		return 0, w.err
+	}
+	var all int64
+	both := net.Buffers{header(kindData, int64(len(data))), data}
+	all, w.err = both.WriteTo(w.conn)
+	n := max(0, all-headerSize)
+	w.bytes += n
+	return int(n), w.err
 }
 
 // Truncate implements Sink.
@@ -167,7 +195,7 @@ func serve(ctx context.Context, conn net.Conn, answer func(context.Context, Requ
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&r); err != nil {
 		return // anyone who asks this way gets no answer
 	}
-	w := &Writer{w: bufio.NewWriterSize(conn, bufferSize)}
+	w := &Writer{w: bufio.NewWriterSize(conn, bufferSize), conn: conn}
 	e := answer(ctx, r, w)
 	if ctx.Err() == nil { // an answer that was cut off has no end
 		_ = w.end(e)
@@ -190,7 +218,7 @@ func Ask(ctx context.Context, socket string, r Request, to Sink) (End, error) {
 	if _, err := conn.Write(text); err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	return receive(unbroken{bufio.NewReaderSize(conn, bufferSize)}, to)
+	return receive(unbroken{bufio.NewReaderSize(conn, headers)}, to)
 }
 
 func connect(ctx context.Context, socket string) (net.Conn, error) {
@@ -223,6 +251,7 @@ func (u unbroken) Read(to []byte) (int, error) {
 
 func receive(from io.Reader, to Sink) (End, error) {
 	var header [headerSize]byte
+	buffer := make([]byte, bufferSize)
 	for have := int64(0); ; {
 		if _, err := io.ReadFull(from, header[:]); err != nil {
 			return End{}, err
@@ -230,7 +259,7 @@ func receive(from io.Reader, to Sink) (End, error) {
 		n := int64(binary.BigEndian.Uint64(header[1:])) //nolint:gosec // sizes are not negative
 		switch header[0] {
 		case kindData:
-			if _, err := io.CopyN(to, from, n); err != nil {
+			if err := pass(from, to, n, buffer); err != nil {
 				return End{}, err
 			}
 			have += n
@@ -244,6 +273,24 @@ func receive(from io.Reader, to Sink) (End, error) {
 			return End{}, fmt.Errorf("%w: no message of the kind %d is known", ErrBroken, header[0])
 		}
 	}
+}
+
+// pass writes the next n bytes to a sink, as much at a time as the buffer holds.
+func pass(from io.Reader, to io.Writer, n int64, buffer []byte) error {
+	for n > 0 {
+		piece := buffer[:min(n, int64(len(buffer)))]
+		got, err := io.ReadFull(from, piece)
+		if got > 0 { // also what has come before the connection broke
+			if _, err := to.Write(piece[:got]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+		n -= int64(got)
+	}
+	return nil
 }
 
 // end reads an End of n bytes, after have bytes of data.

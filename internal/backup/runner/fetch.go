@@ -242,15 +242,20 @@ func partsOf(bucket *store.Bucket, base string, m manifest.Manifest, limit *rate
 }
 
 func readLimited(ctx context.Context, bucket *store.Bucket, key string, limit *rate.Limiter) ([]byte, error) {
-	if limit == nil {
-		return bucket.ReadAll(ctx, key)
-	}
 	r, err := bucket.NewReader(ctx, key, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	return io.ReadAll(throttled{ctx, r, limit})
+	var from io.Reader = r
+	if limit != nil {
+		from = throttled{ctx, r, limit}
+	}
+	// All of a part fits: a buffer that grows would be copied, and cleared, several times.
+	var data bytes.Buffer
+	data.Grow(int(min(max(0, r.Size()), archive.PartSize)) + bytes.MinRead)
+	_, err = data.ReadFrom(from)
+	return data.Bytes(), err
 }
 
 // relay writes the wanted transactions after a base as a relay log.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -249,21 +248,49 @@ func unpack(ctx context.Context, m manifest.Manifest, step int, dir string, p pl
 		return err
 	}
 	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, m.ID)
-	out, in := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", dir},
-			Stdin: out})
-		_ = out.CloseWithError(errors.Join(errUnpacked, err))
-		ended <- err
-	}()
-	readErr := p.stream(ctx, m, step, in)
-	_ = in.CloseWithError(readErr) // nil is the end of the stream
-	toolErr := <-ended
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	widen(in)
+	proc, err := startTool(p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", dir},
+		Stdin: out})
+	_ = out.Close() // the program has its own: when it has ended, nobody reads any more
+	if err != nil {
+		_ = in.Close()
+		return err
+	}
+	defer context.AfterFunc(ctx, proc.Kill)() // a program that hangs would keep who writes to it
+	readErr := p.stream(ctx, m, step, intoTool{in})
+	_ = in.Close() // the end of the stream, also of one that broke off
+	toolErr := endOfTool(ctx, proc, "mbstream")
 	if toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)) {
 		return toolErr
 	}
 	return readErr
+}
+
+// pipeSize is how much mbstream may be behind, in bytes. With the default of 64 KiB it and what writes wake each other
+// for every piece.
+const pipeSize = 1 << 20
+
+// widen makes a pipe larger. Without the permission it stays as it is.
+func widen(f *os.File) {
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+	}
+}
+
+// intoTool names why a program takes nothing any more.
+type intoTool struct{ f *os.File }
+
+// Write implements io.Writer.
+func (t intoTool) Write(data []byte) (int, error) {
+	n, err := t.f.Write(data)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errUnpacked, err)
+	}
+	return n, err
 }
 
 var errUnpacked = errors.New("mbstream has ended")
@@ -316,15 +343,36 @@ func prepareMemory(limit string) int64 {
 
 // runTool runs a program to its end.
 func runTool(ctx context.Context, p places, c mariadbd.Command) error {
-	c.Env, c.Dir = mariadbd.Env(p.Places), p.Tmp
-	exit, err := mariadbd.Run(ctx, p.table, c)
+	proc, err := startTool(p, c)
 	if err != nil {
-		return because(task.ReasonToolFailed, err)
+		return err
 	}
+	return endOfTool(ctx, proc, filepath.Base(c.Path))
+}
+
+func startTool(p places, c mariadbd.Command) (*mariadbd.Process, error) {
+	c.Env, c.Dir = mariadbd.Env(p.Places), p.Tmp
+	proc, err := mariadbd.Start(p.table, c)
+	if err != nil {
+		return nil, because(task.ReasonToolFailed, err)
+	}
+	return proc, nil
+}
+
+// endOfTool waits for the end of a program, which it ends itself when there is no time left.
+func endOfTool(ctx context.Context, proc *mariadbd.Process, name string) error {
+	select {
+	case <-proc.Done():
+	case <-ctx.Done():
+		proc.Kill()
+		<-proc.Done()
+		return because(task.ReasonToolFailed, ctx.Err())
+	}
+	exit := proc.Exit()
 	if exit.Code == 0 {
 		return nil
 	}
-	err = fmt.Errorf("%s ended with exit code %d: %s", filepath.Base(c.Path), exit.Code, mariadbd.ToolWhy(exit.Lines))
+	err := fmt.Errorf("%s ended with exit code %d: %s", name, exit.Code, mariadbd.ToolWhy(exit.Lines))
 	if mariadbd.Classify(exit.Lines) == agentapi.FailureDiskFull {
 		return because(task.ReasonDiskFull, err)
 	}
