@@ -72,27 +72,23 @@ func (b *bench) restore(ctx context.Context, backup string, replicas int32, roun
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
 		Backup: &v1alpha1.LocalName{Name: backup}}
 	start := time.Now()
+	w := b.watch(ctx, name)
+	defer w.cancel()
 	cluster, err := b.kube.CreateCluster(ctx, c)
 	if err != nil {
 		return restored{}, err
 	}
-	if err := cluster.WaitReady(ctx, patience); err != nil {
+	program, err := w.waitReady(ctx, cluster)
+	if err != nil {
 		return restored{}, err
 	}
-	out := restored{ready: time.Since(start)}
+	out := restored{ready: time.Since(start), program: program}
 	joins, err := cluster.Joins().Since(ctx, start)
 	if err != nil {
 		return out, err
 	}
 	for _, kind := range joins {
 		out.ssts += strings.Count(kind, "SST")
-	}
-	for i := range replicas {
-		took, err := b.program(ctx, fmt.Sprintf("%s-%d-restore-1-0", name, i))
-		if err != nil {
-			return out, err
-		}
-		out.program = max(out.program, took)
 	}
 	return out, cluster.Delete(ctx)
 }
