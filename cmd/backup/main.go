@@ -1,6 +1,6 @@
 // Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The
-// init containers of a restore, which have the operator's image, install it next to mariadb-backup, try the private
-// key, and hand over the backup's plaintext.
+// init containers of a restore, which have the operator's image, try the private key and install it next to
+// mariadb-backup, and hand over the backup's plaintext.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const usage = `usage:
   backup run                 carry out BACKUP_TASK
-  backup open                try the private key on the backup that BACKUP_TASK names
+  backup open DIRECTORY      try the private key on the backup that BACKUP_TASK names, and install DIRECTORY
   backup fetch               hand its plaintext over to the container that restores it, until asked to stop
   backup archive             follow the binary log of the cluster that BACKUP_TASK names, until asked to stop
   backup serve               let replicas follow the archive that BACKUP_TASK names, until asked to stop
@@ -41,7 +41,10 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "run":
 		return runner.Main(ctx)
-	case len(args) == 1 && args[0] == "open":
+	case len(args) == 2 && args[0] == "open":
+		if err := install(args[1]); err != nil {
+			return err
+		}
 		return runner.Open(ctx)
 	case len(args) == 1 && args[0] == "fetch":
 		return runner.Fetch(ctx)
@@ -50,13 +53,18 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 1 && args[0] == "serve":
 		return serving.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
-		if err := platform.WritePasswd(args[1]); err != nil {
-			return err
-		}
-		return platform.InstallAs(args[1], "backup")
+		return install(args[1])
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil
 	}
 	return fmt.Errorf("no such command\n%s", usage)
+}
+
+// install puts this program where a container with the cluster's image has it.
+func install(dir string) error {
+	if err := platform.WritePasswd(dir); err != nil {
+		return err
+	}
+	return platform.InstallAs(dir, "backup")
 }

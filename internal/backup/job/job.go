@@ -35,9 +35,9 @@ const (
 	// ContainerFetch is the sidecar of a restore that holds the private key and the store's credentials, and has the
 	// operator's image.
 	ContainerFetch = "fetch"
-	// ContainerOpen tries both before.
+	// ContainerOpen tries both before, and puts the program where Container has it.
 	ContainerOpen = "open"
-	// ContainerInstall puts the program where Container has it.
+	// ContainerInstall puts the program where Container has it, in a Job without a store.
 	ContainerInstall = "install"
 
 	program = "/backup"
@@ -48,6 +48,7 @@ const (
 	volumeKeys  = "keys"
 	volumePipe  = "pipe"
 	volumeData  = "data-keys"
+	volumeBin   = "bin"
 
 	// keepSeconds is how long a Job that has ended is kept for people to look at.
 	keepSeconds = 24 * 3600

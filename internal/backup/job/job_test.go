@@ -180,9 +180,9 @@ func TestClusterImageHoldsNoSecret(t *testing.T) {
 				}
 				seen++
 				without(t, name, j.Spec.Template, c)
-				if i != 3 || p.InitContainers[1].Name != ContainerOpen || p.InitContainers[1].RestartPolicy != nil ||
-					p.InitContainers[2].Name != ContainerFetch ||
-					*p.InitContainers[2].RestartPolicy != corev1.ContainerRestartPolicyAlways {
+				if i != 2 || p.InitContainers[0].Name != ContainerOpen || p.InitContainers[0].RestartPolicy != nil ||
+					p.InitContainers[1].Name != ContainerFetch ||
+					*p.InitContainers[1].RestartPolicy != corev1.ContainerRestartPolicyAlways {
 					t.Errorf("%s: it does not run last, after the backup was opened: %+v", name, p.InitContainers)
 				}
 			}

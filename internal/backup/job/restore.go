@@ -122,7 +122,9 @@ func fill(
 	}
 	place(p, c)
 	open, fetch := p.Containers[0], *p.Containers[0].DeepCopy()
-	open.Name, open.Command = ContainerOpen, []string{program, "open"}
+	// It installs the program as well: each init container costs a second or two of the kubelet's.
+	open.Name, open.Command = ContainerOpen, []string{program, "open", task.BinDir}
+	open.VolumeMounts = append(open.VolumeMounts, corev1.VolumeMount{Name: volumeBin, MountPath: task.BinDir})
 	fetch.Name, fetch.Command = ContainerFetch, []string{program, "fetch"}
 	fetch.RestartPolicy, fetch.Resources = new(corev1.ContainerRestartPolicyAlways), memory("1Gi")
 	if s.Spec.Pods != nil {
@@ -134,7 +136,7 @@ func fill(
 		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	database(p, c, env, ro, o, data, corev1.Volume{Name: volumePipe,
 		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
-	p.InitContainers = append(p.InitContainers, open, fetch)
+	p.InitContainers = []corev1.Container{open, fetch}
 	return nil
 }
 
@@ -146,7 +148,7 @@ func database(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, env []corev1.EnvVar,
 		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{program, "install", task.BinDir},
 		SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(),
-		VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: task.BinDir}},
+		VolumeMounts: []corev1.VolumeMount{{Name: volumeBin, MountPath: task.BinDir}},
 	}}
 	container := corev1.Container{
 		Name: Container, Image: resources.Image(c, ro), ImagePullPolicy: corev1.PullIfNotPresent,
@@ -162,7 +164,7 @@ func database(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, env []corev1.EnvVar,
 	for _, v := range pipe {
 		add(v.Name, task.PipeDir, v.VolumeSource)
 	}
-	add("bin", task.BinDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	add(volumeBin, task.BinDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	add("run", agentapi.RunDir,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
 	add("tmp", agentapi.TmpDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
@@ -172,7 +174,7 @@ func database(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, env []corev1.EnvVar,
 		container.VolumeMounts[last].ReadOnly = true
 	}
 	if o.AssignedUsers {
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "bin", MountPath: "/etc/passwd",
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volumeBin, MountPath: "/etc/passwd",
 			SubPath: agentapi.PasswdFile, ReadOnly: true})
 	}
 	p.Containers = []corev1.Container{container}

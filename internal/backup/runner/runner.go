@@ -133,7 +133,7 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 	return task.Result{}, errors.New("the task names nothing to do")
 }
 
-// maxFailure is what kubelet keeps of a failure, in bytes: 12 KiB of a pod, divided among the four containers of a
+// maxFailure is what kubelet keeps of a failure, in bytes: 12 KiB of a pod, divided among at most four containers of a
 // restore. Half a failure would be one that is tried again, whatever it is.
 const maxFailure = 12 << 10 / 4
 
