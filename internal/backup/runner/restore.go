@@ -255,7 +255,7 @@ func unpack(ctx context.Context, m manifest.Manifest, step int, dir string, p pl
 	widen(in)
 	proc, err := startTool(p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", dir},
 		Stdin: out})
-	_ = out.Close() // the program has its own: when it has ended, nobody reads any more
+	_ = out.Close() // the program has its own: when it has ended, no one reads any more
 	if err != nil {
 		_ = in.Close()
 		return err

@@ -54,7 +54,7 @@ func unpackMuch(ctx context.Context, t *testing.T) error {
 	return unpack(ctx, manifest.Manifest{StreamBytes: int64(len(more))}, 0, filepath.Join(t.TempDir(), "d"), r.places)
 }
 
-// TestUnpackFails: when mbstream ends early, why it has ended is reported, and not that nobody reads any more.
+// TestUnpackFails: when mbstream ends early, why it has ended is reported, and not that no one reads any more.
 func TestUnpackFails(t *testing.T) {
 	tool(t, "mbstream", "echo 'mbstream: no space left on device' >&2; exit 3")
 	start := time.Now()

@@ -149,7 +149,7 @@ func (b *bench) through(ctx context.Context, c *harness.Cluster) (time.Time, err
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
 			reported, err := deployed.Get[task.Archived](ctx, p.Status.PodIP, task.ArchiverPort, task.PathArchived,
-				binding.Data[corev1.TLSCertKey])
+				binding.Data[corev1.TLSCertKey], nil)
 			return reported.Through, err
 		}
 	}

@@ -30,7 +30,7 @@ type watched struct {
 	programs map[string]time.Duration // of the Jobs' programs, by pod
 }
 
-// watch begins to look at a cluster's pods.
+// watch begins to poll a cluster's pods.
 func (b *bench) watch(ctx context.Context, cluster string) *watched {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watched{bench: b, cluster: cluster, start: time.Now(), cancel: cancel, seen: map[string]bool{},
@@ -41,7 +41,7 @@ func (b *bench) watch(ctx context.Context, cluster string) *watched {
 		for {
 			select {
 			case <-tick.C:
-				w.look(ctx)
+				w.poll(ctx)
 			case <-ctx.Done():
 				return
 			}
@@ -65,11 +65,11 @@ func (w *watched) stop() (slowest time.Duration, err error) {
 	return slowest, err
 }
 
-func (w *watched) look(ctx context.Context) {
+func (w *watched) poll(ctx context.Context) {
 	var pods corev1.PodList
 	if err := w.bench.kube.List(ctx, &pods, client.InNamespace(w.bench.namespace),
 		client.MatchingLabels{v1alpha1.LabelCluster: w.cluster}); err != nil {
-		return // the next look is soon
+		return // the next poll is soon
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
