@@ -18,7 +18,7 @@ import (
 )
 
 // maxCrashGap is how long a client of a proxy may be without an answer when the primary has crashed.
-const maxCrashGap = 8 * time.Second
+const maxCrashGap = 5 * time.Second
 
 var _ = Describe("A pooling proxy between its clients and what ends", Ordered, Label(Slow, Faults), func() {
 	var c *harness.Cluster
