@@ -211,6 +211,9 @@ func nodeRow(c *v1alpha1.GaleraCluster, m v1alpha1.MemberStatus) []cell {
 	if state.text == "" {
 		state = cell{m.Phase, red}
 	}
+	if m.Lagging {
+		state = cell{state.text + ", lags", yellow}
+	}
 	if m.Name == c.Status.Primary {
 		state.text += " (primary)"
 	}

@@ -108,6 +108,9 @@ var screens = map[string]func(Style) string{
 			m.TLS.Replication.Observed, m.TLS.Clients = "Unknown", nil
 		}), nil, s)
 	},
+	"lagging": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].Lagging = true }), nil, s)
+	},
 	"stalled": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			c.Status.ReadyReplicas, c.Status.Primary = 0, ""
