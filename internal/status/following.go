@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -200,7 +201,15 @@ func (f followedFacts) caughtUp() bool {
 		return false
 	}
 	ch := f.of.Channel
-	return ch.Connected && ch.Applying && ch.Received == f.of.Applied && ch.SecondsBehind != nil && *ch.SecondsBehind == 0
+	return ch.Connected && ch.Applying && samePosition(ch.Received, f.of.Applied) && ch.SecondsBehind != nil && *ch.SecondsBehind == 0
+}
+
+// samePosition reports whether two positions are one, in whatever order their domains are.
+func samePosition(a, b string) bool {
+	one, other := strings.Split(a, ","), strings.Split(b, ",")
+	slices.Sort(one)
+	slices.Sort(other)
+	return slices.Equal(one, other)
 }
 
 // fatalEnds is how many servers have to end with the channel at one position before a person is asked.

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -122,6 +123,7 @@ func TestChannelProblem(t *testing.T) {
 	purged := agentapi.ChannelState{ErrorNumber: 1236, Error: "Probably the slave state is too old and required binlog " +
 		"files have been purged."}
 	for name, tc := range map[string]struct {
+		applied  string
 		ends     [3]int
 		at       string
 		channel  agentapi.ChannelState
@@ -138,6 +140,9 @@ func TestChannelProblem(t *testing.T) {
 		"it has gone on since": {ends: [3]int{1, 1, 1}, at: "0-1-6"},
 		"they ended below an idle source": {ends: [3]int{1, 1, 1}, at: "0-1-7", channel: agentapi.ChannelState{
 			Running: true, Connected: true, Applying: true, Received: "0-1-7", SecondsBehind: new(int64)}},
+		"they ended below an idle source of two domains": {ends: [3]int{1, 1, 1}, at: "0-1-7,3-1-2", applied: "0-1-7,3-1-2",
+			channel: agentapi.ChannelState{Running: true, Connected: true, Applying: true, Received: "3-1-2,0-1-7",
+				SecondsBehind: new(int64)}},
 		"what follows is received": {ends: [3]int{1, 1, 1}, at: "0-1-7", channel: agentapi.ChannelState{Running: true,
 			Connected: true, Applying: true, Received: "0-1-8", SecondsBehind: new(int64)},
 			want: v1alpha1.ReasonChannelFatal},
@@ -165,7 +170,7 @@ func TestChannelProblem(t *testing.T) {
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}
 		for i, m := range in.Snapshot.Members {
 			seen := in.Seen[m.Name]
-			seen.Report.Following = &agentapi.Following{Applied: "0-1-7", ReadOnly: true}
+			seen.Report.Following = &agentapi.Following{Applied: cmp.Or(tc.applied, "0-1-7"), ReadOnly: true}
 			seen.Report.ChannelEnds = agentapi.ChannelEnds{Position: tc.at, Ends: tc.ends[i]}
 			if i == 0 {
 				seen.Report.Channel, seen.Report.Following.Channel = agentapi.TaskOn, &tc.channel
