@@ -252,6 +252,13 @@ bench-cost: ## Print what a transaction costs three nodes, plain and with TLS, a
 	@hack/images.sh database
 	@go run ./test/bench/replication -what cost
 
+.PHONY: bench-import
+bench: bench-import
+
+bench-import: build ## Print how fast another server is copied, by the Job and by mariadb-dump, and how fast a node catches up with it, in plain containers.
+	@hack/images.sh database database-old sysbench
+	@go run ./test/bench/import
+
 .PHONY: bench-atrest
 bench: bench-atrest
 
