@@ -105,7 +105,8 @@ func openClient(ctx context.Context, dir, server string) (measure.VPN, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := openVPN(filepath.Join(dir, transport.WireGuardClient), transport.WireGuardClientIP, "endpoint="+endpoint+"\n")
+	v, err := openVPN(filepath.Join(dir, transport.WireGuardClient), transport.WireGuardClientIP,
+		"endpoint="+endpoint+"\n")
 	if err != nil {
 		return nil, err
 	}

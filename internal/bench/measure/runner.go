@@ -41,7 +41,8 @@ type runner struct {
 
 // Main does what the environment says, with the VPN of the program. The error, if any, is in the Output as well.
 func Main(ctx context.Context, vpn OpenVPN) error {
-	r := &runner{openVPN: vpn, target: target{password: os.Getenv(result.EnvPassword), ca: filepath.Join(result.CADir, "ca.crt")}}
+	r := &runner{openVPN: vpn, target: target{password: os.Getenv(result.EnvPassword),
+		ca: filepath.Join(result.CADir, "ca.crt")}}
 	if err := json.Unmarshal([]byte(os.Getenv(result.EnvPlan)), &r.plan); err != nil {
 		return terminate(fmt.Errorf("reading %s: %w", result.EnvPlan, err))
 	}

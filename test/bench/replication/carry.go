@@ -71,8 +71,8 @@ func carryPackets(ctx context.Context, text string) error {
 
 // openDevice returns a TUN device that is up: each read is a packet, and each write one.
 func openDevice(address string) (*os.File, error) {
-	link := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: deviceName}, Mode: netlink.TUNTAP_MODE_TUN, NonPersist: true,
-		Queues: 1, Flags: netlink.TUNTAP_NO_PI}
+	link := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: deviceName}, Mode: netlink.TUNTAP_MODE_TUN,
+		NonPersist: true, Queues: 1, Flags: netlink.TUNTAP_NO_PI}
 	if err := netlink.LinkAdd(link); err != nil {
 		return nil, err
 	}
