@@ -94,6 +94,7 @@ func Main(ctx context.Context) error {
 	a := &archiver{task: *t.Archive, store: files, reports: &board{}, refused: map[string]string{}}
 	a.find = a.nodes
 	go newSurveyor(files, a.reports, *t.Archive).run(ctx)
+	go promotions{files, a.reports, t.Archive.Overrules}.run(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
 	go func() { served <- a.reports.serve(ctx) }()
 	go func() {

@@ -1,6 +1,7 @@
 package archiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (s *surveyor) once(ctx context.Context) error {
 	if err := s.survey(ctx, a, all, domain); err != nil {
 		return err
 	}
-	why := unread
+	why := cmp.Or(unread, s.reports.superseded())
 	if s.task.KeepAll {
 		why = fmt.Sprintf("more than %d backups were found damaged: test them again with spec.verify, or delete them",
 			len(s.task.Damaged))

@@ -28,6 +28,9 @@ type board struct {
 	now task.Served
 	// since is when the store was asked that has not answered yet, the zero time while it is not asked.
 	since time.Time
+	// promotion is the one that counts, nil while it is not known, and unrecorded why not.
+	promotion  *task.Promotion
+	unrecorded string
 }
 
 // watch reads how far the archive is until ctx ends, whether or not a replica follows.
@@ -89,6 +92,7 @@ func (b *board) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if !b.since.IsZero() && time.Since(b.since) > hangTime {
 		now.Problem = "the store has not answered since " + b.since.UTC().Format(time.RFC3339)
 	}
+	now.Promotion, now.Unrecorded = b.promotion, b.unrecorded
 	b.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(now)
 }

@@ -57,6 +57,10 @@ func Main(ctx context.Context) error {
 		b.watch(ctx, a)
 		return nil
 	})
+	g.Go(func() error {
+		b.promote(ctx, bucket, *t.Serve)
+		return nil
+	})
 	if err := g.Wait(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -34,6 +34,10 @@ type Served struct {
 	Begin     string `json:"begin,omitempty"`
 	// Problem is why the store could not be read last, "" when it could.
 	Problem string `json:"problem,omitempty"`
+	// Promotion is the one that counts once Serve.Promotion was to be recorded: that one, or another cluster's; nil while
+	// it is not known. Unrecorded is why not, "" for nothing.
+	Promotion  *Promotion `json:"promotion,omitempty"`
+	Unrecorded string     `json:"unrecorded,omitempty"`
 }
 
 // Serve is an archive that replicas follow.
@@ -46,4 +50,8 @@ type Serve struct {
 	// was begun in another store has chains of the same numbers. 0 where it began with a backup alone.
 	To  uint64 `json:"to,omitempty"`
 	Sum string `json:"sum,omitempty"`
+	// Promotion is to be recorded: the follower takes over. nil while it follows. SingleWriter reports whether the store
+	// creates nothing conditionally.
+	Promotion    *Promotion `json:"promotion,omitempty"`
+	SingleWriter bool       `json:"singleWriter,omitempty"`
 }

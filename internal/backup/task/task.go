@@ -216,6 +216,8 @@ type Archive struct {
 	SingleWriter bool `json:"singleWriter,omitempty"`
 	// Ended is the position up to which the cluster has followed a source, "" for none: its domains do not go on.
 	Ended string `json:"ended,omitempty"`
+	// Overrules is the ID of a promotion that does not count any more, "" for none.
+	Overrules string `json:"overrules,omitempty"`
 }
 
 // Archived is what the archiver reports.
@@ -252,18 +254,8 @@ type Archived struct {
 	// Problem is what has failed last, "" when all is well; Reason is one of the Reason constants.
 	Problem string `json:"problem,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-}
-
-// Skew is how the nodes of a cluster number transactions differently.
-type Skew struct {
-	// Why names the nodes and their numbers.
-	Why string `json:"why"`
-	// Spread is how far the numbers of one transaction are from each other, and Seqno that of the latest transaction that
-	// shows it.
-	Spread uint64 `json:"spread"`
-	Seqno  int64  `json:"seqno"`
-	// Nodes is how many were compared.
-	Nodes int `json:"nodes"`
+	// Promotion is the one of another cluster that counts, nil for none, and while it is not known.
+	Promotion *Promotion `json:"promotion,omitempty"`
 }
 
 // Result is what a Job reports.

@@ -1,0 +1,59 @@
+package archiver
+
+import (
+	"context"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/promotion"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// promotionEvery is how often it is looked for another cluster that has taken over: it is part of how long both accept
+// writes.
+const promotionEvery = 10 * time.Second
+
+// promotions looks for another cluster that has taken over from this one.
+type promotions struct {
+	store     *archive
+	reports   *board
+	overrules string // the ID of one that does not count
+}
+
+func (p promotions) run(ctx context.Context) {
+	for {
+		if err := p.once(ctx); err != nil && ctx.Err() == nil {
+			say("whether another cluster has taken over is not known: %v", err)
+		}
+		select {
+		case <-time.After(promotionEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// once looks once. What was found before stays when it fails.
+func (p promotions) once(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, markTime)
+	defer cancel()
+	now, _, err := promotion.Find(ctx, p.store.bucket, p.store.cluster)
+	if err == nil && now != nil && now.ID() == p.overrules {
+		err = promotion.Overrule(ctx, p.store.bucket, p.store.cluster, *now)
+		now = nil
+	}
+	if err != nil {
+		return explained("the promotions in the store", err)
+	}
+	p.reports.set(func(a *task.Archived) { a.Promotion = now })
+	return nil
+}
+
+// superseded is why no segment is removed while another cluster has taken over, "" while none is known to have.
+func (b *board) superseded() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.now.Promotion; p != nil {
+		return p.Namespace + "/" + p.Name + " has taken over, and lacks what follows " + p.GTID
+	}
+	return ""
+}

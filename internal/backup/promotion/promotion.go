@@ -1,0 +1,131 @@
+// Package promotion keeps the record that a cluster has taken over from another one: an object in the directory of the
+// other one's backups. It is created only if there is none of its name, so that one of two clusters wins.
+package promotion
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"gocloud.dev/blob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+const (
+	// Directory is below that of a cluster's backups. NUMBER.json is a record, NUMBER.overruled.json states that this and
+	// all earlier ones do not count any more.
+	Directory = "promotions"
+	record    = ".json"
+	overruled = ".overruled.json"
+	// tries is how often the next number is looked for, while others create objects.
+	tries = 5
+)
+
+// Create stores an object, unless there is one of its name (store.Create).
+type Create func(ctx context.Context, b *store.Bucket, key string, from io.Reader) error
+
+// Find returns the promotion that counts, nil for none, and the number of the next record. The first one that was not
+// overruled counts, or what the same cluster has recorded after it.
+func Find(ctx context.Context, b *store.Bucket, cluster string) (now *task.Promotion, next uint64, err error) {
+	numbers, last, err := list(ctx, b, cluster)
+	if err != nil {
+		return nil, 0, err
+	}
+	next = last + 1
+	for n := last + 1; numbers[n]; n++ {
+		p, err := read(ctx, b, cluster, n)
+		if err != nil {
+			return nil, 0, err
+		}
+		if now == nil || now.UID == p.UID {
+			now = p
+		}
+		next = n + 1
+	}
+	return now, next, nil
+}
+
+// list returns the numbers of the records, and the last one that is overruled, 0 for none.
+func list(ctx context.Context, b *store.Bucket, cluster string) (numbers map[uint64]bool, last uint64, err error) {
+	numbers = map[uint64]bool{}
+	objects := b.List(&blob.ListOptions{Prefix: path.Join(cluster, Directory) + "/"})
+	for {
+		o, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return numbers, last, nil
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("the promotions could not be listed: %w", err)
+		}
+		name := path.Base(o.Key)
+		text, not := strings.CutSuffix(name, overruled)
+		if !not {
+			text = strings.TrimSuffix(name, record)
+		}
+		switch n, err := strconv.ParseUint(text, 10, 64); {
+		case err != nil: // none of these
+		case not:
+			last = max(last, n)
+		default:
+			numbers[n] = true
+		}
+	}
+}
+
+func read(ctx context.Context, b *store.Bucket, cluster string, n uint64) (*task.Promotion, error) {
+	text, err := b.ReadAll(ctx, key(cluster, n, record))
+	if err != nil {
+		return nil, fmt.Errorf("a promotion could not be read: %w", err)
+	}
+	p := &task.Promotion{}
+	if err := json.Unmarshal(text, p); err != nil || p.UID == "" || p.GTID == "" {
+		return nil, fmt.Errorf("the object %s is no record of a promotion: %w", key(cluster, n, record), err)
+	}
+	p.Number = n
+	return p, nil
+}
+
+// Record has a promotion recorded, and returns the one that counts: another cluster's if that was first.
+func Record(ctx context.Context, b *store.Bucket, create Create, cluster string, mine task.Promotion) (
+	*task.Promotion, error) {
+	for range tries {
+		now, next, err := Find(ctx, b, cluster)
+		if err != nil || now != nil && (now.UID != mine.UID || now.GTID == mine.GTID) {
+			return now, err
+		}
+		mine.Number = next
+		text, err := json.Marshal(mine)
+		if err != nil {
+			return nil, err
+		}
+		err = create(ctx, b, key(cluster, next, record), bytes.NewReader(text))
+		if err != nil && !store.Taken(err) {
+			return nil, fmt.Errorf("the promotion could not be recorded: %w", err)
+		}
+	}
+	return nil, errors.New("the promotion could not be recorded: others record theirs at the same time")
+}
+
+// Overrule has a promotion not count any more.
+func Overrule(ctx context.Context, b *store.Bucket, cluster string, p task.Promotion) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := store.Write(ctx, b, key(cluster, p.Number, overruled), text); err != nil {
+		return fmt.Errorf("the promotion could not be overruled: %w", err)
+	}
+	return nil
+}
+
+func key(cluster string, n uint64, kind string) string {
+	return path.Join(cluster, Directory, strconv.FormatUint(n, 10)+kind)
+}
