@@ -317,6 +317,12 @@ func following(a *agent) follow.Dependencies {
 			}
 			return a.config.Node.Follow, true
 		},
+		Superseded: func() (refuse, known bool) {
+			if a.config.Node == nil {
+				return false, false
+			}
+			return a.config.Node.Refuse, true
+		},
 		Primary: func() string { return a.role.primary }, Draining: a.queue.Draining,
 		Published: func() agentapi.Report { return a.reports.Get() },
 		Ask:       a.poll.Poke,

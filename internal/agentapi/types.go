@@ -91,6 +91,8 @@ type NodeConfig struct {
 	AtRest *AtRest `json:"atRest,omitempty"`
 	// Follow is the server that the cluster follows; nil for none.
 	Follow *Follow `json:"follow,omitempty"`
+	// Refuse has every node refuse the writes of clients: another cluster has taken over. Nothing is restarted for it.
+	Refuse bool `json:"refuse,omitempty"`
 }
 
 // AtRest is how what lies on disks is encrypted.
@@ -215,6 +217,8 @@ type Report struct {
 	ChannelSource string `json:"channelSource,omitempty"`
 	// Following is how far a member is that follows a source, nil for one that does not, and while it is not known.
 	Following *Following `json:"following,omitempty"`
+	// Refuses reports whether the server refuses the writes of clients as NodeConfig.Refuse has it.
+	Refuses bool `json:"refuses,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary string `json:"primary,omitempty"`
 	// Proxied reports whether a proxy may send statements to this member, as the operator has reported it.

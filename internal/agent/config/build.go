@@ -143,7 +143,11 @@ func serverSection(in Input) mycnf.Section {
 	opts = append(opts, clientTLS(in)...)
 	opts = append(opts, userSettings(in.Config.Settings)...)
 	opts = append(opts, AtRestOptions(p, in.Config.AtRest)...)
-	return mycnf.Section{Name: "mysqld", Options: append(opts, followOptions(p, in.Config)...)}
+	opts = append(opts, followOptions(p, in.Config)...)
+	if in.Config.Refuse && in.Config.Follow == nil {
+		opts = append(opts, mycnf.Set("read_only", "ON")) // from its start, until the agent sets it to OFF
+	}
+	return mycnf.Section{Name: "mysqld", Options: opts}
 }
 
 // relayLogFile and relayLogs bound what is received of a source and not applied yet, in bytes.

@@ -49,6 +49,8 @@ type Dependencies struct {
 	Group *api.Peers
 	// Wanted is the source to follow, nil for none; known is false while there is no configuration.
 	Wanted func() (source *agentapi.Follow, known bool)
+	// Superseded reports whether clients are refused because another cluster has taken over.
+	Superseded func() (refuse, known bool)
 	// Primary returns the primary, as the operator reports it.
 	Primary func() string
 	// Draining reports whether the pod is to end, Published is the report that others read.
@@ -70,6 +72,7 @@ type Follower struct {
 	gate   process.Gate
 	trials trials
 	outage outage
+	mark   mark
 	// sources are those of a cluster that has several.
 	sources sources
 
@@ -91,7 +94,7 @@ type Follower struct {
 // New returns a Follower for the member called self.
 func New(loop eventloop.Loop, places platform.Places, self string, server Server, deps Dependencies) *Follower {
 	r := &Follower{Dependencies: deps, server: server, places: places, self: self, loop: loop,
-		trials: openTrials(places.Run)}
+		trials: openTrials(places.Run), mark: markIn(places.Run)}
 	r.gate = process.NewGate(loop, deps.Run, deps.Group, process.Task{Name: "channel", Asked: r.asked,
 		Published: func() string { return deps.Published().Channel }, StateOf: r.stateOf,
 		Open: r.open(), Close: server.Close, Turned: func() { r.next = time.Time{} }})
@@ -250,8 +253,8 @@ func (r *Follower) source(s agentapi.Follow, with agentapi.Endpoint) (wsrep.Sour
 func (r *Follower) Check(now time.Time) {
 	source, known := r.Wanted()
 	if known && source == nil && !r.gate.On() {
-		r.read = nil
-		return // a channel that a person has made is not the operator's
+		r.refuse(now) // a channel that a person has made is not the operator's
+		return
 	}
 	r.ask(now, source)
 	if known {
@@ -270,7 +273,7 @@ func (r *Follower) Check(now time.Time) {
 		return
 	}
 	f := lifecycle.FollowState{Until: source.Until, Applied: r.read.Applied, ReadOnly: r.read.ReadOnly,
-		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff}
+		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff, Refuse: r.superseded()}
 	f.Unfenced, f.Known = lifecycle.Unfenced(r.self, r.Run.Status, r.Group.Views, source.Until)
 	if r.shownFor != source.Until { // it may be where the channel is held already
 		r.shownFor, r.shown = source.Until, time.Time{}

@@ -13,6 +13,7 @@ import (
 // Report adds how far the member is.
 func (r *Follower) Report(to *agentapi.Report) {
 	to.Channel = r.gate.Reported(time.Now())
+	to.Refuses = r.superseded() && r.read != nil && r.read.ReadOnly
 	source, _ := r.Wanted()
 	if source != nil {
 		to.ChannelUntil, to.ChannelFenced = source.Until, r.fenced(source.Until, time.Now())

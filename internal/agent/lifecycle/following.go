@@ -125,6 +125,8 @@ type FollowState struct {
 	Until, Applied string
 	// ReadOnly is what the server has.
 	ReadOnly bool
+	// Refuse reports whether clients are refused whatever was applied: another cluster has taken over.
+	Refuse bool
 	// ChannelOff reports whether this server's channel is known not to run.
 	ChannelOff bool
 	// Unfenced are the other members of the component whose channel may apply what the source writes after Until. Known
@@ -137,8 +139,10 @@ type FollowState struct {
 // and no other one's goes on.
 func (f FollowState) Next() FollowAct {
 	switch reached := Includes(f.Applied, f.Until); {
-	case !reached && !f.ReadOnly:
+	case (!reached || f.Refuse) && !f.ReadOnly:
 		return FollowRefuse
+	case f.Refuse:
+		return FollowStay
 	case reached && f.ReadOnly && f.ChannelOff && (!f.Known || len(f.Unfenced) > 0):
 		return FollowAsk
 	case reached && f.ReadOnly && f.ChannelOff:

@@ -101,6 +101,10 @@ func TestFollowState(t *testing.T) {
 		"the members are not known": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true},
 			FollowAsk},
 		"accepts writes": {FollowState{Until: "0-1-7", Applied: "0-1-7", ChannelOff: true}, FollowStay},
+		"accepts writes, and another cluster has taken over": {FollowState{Until: "0-1-7", Applied: "0-1-7",
+			ChannelOff: true, Refuse: true}, FollowRefuse},
+		"has applied everything, and another cluster has taken over": {FollowState{Until: "0-1-7", Applied: "0-1-7",
+			ReadOnly: true, ChannelOff: true, Known: true, Refuse: true}, FollowStay},
 	} {
 		if got := tc.of.Next(); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)

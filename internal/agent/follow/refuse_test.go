@@ -1,0 +1,103 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+)
+
+// closable is a server of a cluster that follows nothing. A person has made a channel on it.
+type closable struct {
+	Server
+	t        *testing.T
+	readOnly bool
+	away     bool
+	sets     int
+}
+
+func (s *closable) Read(context.Context) (*agentapi.Following, error) {
+	if s.away {
+		return nil, errors.New("not Primary")
+	}
+	return &agentapi.Following{ReadOnly: s.readOnly, Channel: &agentapi.ChannelState{Running: true}}, nil
+}
+
+func (s *closable) SetReadOnly(_ context.Context, on bool, _ string) error {
+	s.readOnly = on
+	s.sets++
+	return nil
+}
+
+func (s *closable) Close(context.Context) error {
+	s.t.Error("the channel of a person is ended")
+	return nil
+}
+
+// TestSuperseded: a server refuses writes while another cluster has taken over, and accepts them afterwards, also by
+// the next agent. What a person has set read-only, and a person's channel, stay as they are.
+func TestSuperseded(t *testing.T) {
+	s := &closable{t: t}
+	refuse, known := false, true
+	places := platform.Places{Run: t.TempDir()}
+	var f *Follower
+	events := make(chan func())
+	begin := func() {
+		run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: &agentapi.Server{}}
+		f = New(eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler)}, places, "n-0", s,
+			Dependencies{Run: run, Group: &api.Peers{},
+				Wanted:     func() (*agentapi.Follow, bool) { return nil, known },
+				Superseded: func() (bool, bool) { return refuse, known },
+				Primary:    func() string { return "n-0" },
+				Published:  func() agentapi.Report { return agentapi.Report{} },
+				Draining:   func() bool { return false },
+				Mode:       func() string { return "" }})
+		f.TakenOver()
+	}
+	// settle lets the agent ask and set until it has nothing to do.
+	settle := func() (refuses bool) {
+		f.next = time.Time{}
+		for f.Check(time.Now()); f.reading || f.setting; {
+			(<-events)()
+		}
+		var r agentapi.Report
+		f.Report(&r)
+		return r.Refuses
+	}
+	begin()
+	s.readOnly = true // by a person
+	if settle() || !s.readOnly || s.sets > 0 {
+		t.Errorf("nothing has happened: %+v", s)
+	}
+	s.readOnly, refuse = false, true
+	if !settle() || !s.readOnly {
+		t.Errorf("superseded: %+v", s)
+	}
+	s.readOnly = false // by a person
+	if !settle() || !s.readOnly {
+		t.Errorf("opened by hand: %+v", s)
+	}
+	s.away = true
+	if settle() {
+		t.Error("a server that does not answer is not known to refuse")
+	}
+	s.away = false
+	begin() // the agent is replaced
+	if refuse = false; settle() || s.readOnly {
+		t.Errorf("overruled: %+v", s)
+	}
+	settle()
+	begin()
+	s.readOnly, s.sets = true, 0 // by a person
+	if settle(); !s.readOnly || s.sets > 0 {
+		t.Errorf("afterwards: %+v", s)
+	}
+}
