@@ -16,4 +16,10 @@ const (
 	ReasonReseeding       = "Reseeding"
 	// ReasonArchiveRefused: the archive of spec.replicaOf does not go on from where the cluster is.
 	ReasonArchiveRefused = "ArchiveRefused"
+	// ReasonPromotionUnrecorded: the store has no record that the cluster takes over; ReasonPromotionLost: it has the
+	// record that another one has.
+	ReasonPromotionUnrecorded = "PromotionUnrecorded"
+	ReasonPromotionLost       = "PromotionLost"
+	// ReasonSuperseded: another cluster has taken over from this one.
+	ReasonSuperseded = "Superseded"
 )

@@ -119,6 +119,11 @@ type CutoverSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[0-9]+-[0-9]+-[0-9]+$`
 	Own string `json:"own,omitempty"`
+	// withoutRecord lets a cluster that follows an archive accept writes though it is not recorded in the store that it
+	// takes over, or another cluster is recorded there: for a store that is lost, or can only be read. The cluster that
+	// was followed does not learn of it then, and goes on accepting writes. Default: false.
+	// +optional
+	WithoutRecord bool `json:"withoutRecord,omitempty"`
 }
 
 // Roles of a ReplicationStatus.
@@ -143,6 +148,10 @@ type ReplicationStatus struct {
 	// archive is how far that archive is. Absent for a server.
 	// +optional
 	Archive *FollowedArchive `json:"archive,omitempty"`
+	// promotion is the record in the store that this cluster takes over, which is made before a node accepts writes.
+	// Absent before spec.cutover, and for a server.
+	// +optional
+	Promotion *PromotionRecord `json:"promotion,omitempty"`
 	// node is the one that runs the channel.
 	// +optional
 	Node string `json:"node,omitempty"`

@@ -62,6 +62,10 @@ type GaleraClusterStatus struct {
 	// +optional
 	Backup *ArchiveStatus `json:"backup,omitempty"`
 
+	// superseded is another cluster that has taken over, until spec.overrulesPromotion. Absent while none is known.
+	// +optional
+	Superseded *SupersededStatus `json:"superseded,omitempty"`
+
 	// primary is the node behind the Service NAME-primary.
 	// +optional
 	Primary string `json:"primary,omitempty"`
@@ -342,24 +346,6 @@ const (
 	CAOld     = "Old"
 	CADropped = "Dropped"
 )
-
-// RenewalStatus is a requested renewal.
-type RenewalStatus struct {
-	// of is leaf (the nodes' certificate), ca, or leaf-of-ca (the nodes' certificate, because the CA was renewed).
-	// +kubebuilder:validation:Enum=leaf;ca;leaf-of-ca
-	Of string `json:"of"`
-	// token of the request.
-	// +kubebuilder:validation:MaxLength=128
-	Token string `json:"token"`
-	// previous is the fingerprint of the certificate to replace.
-	// +optional
-	Previous string `json:"previous,omitempty"`
-	// requestedAt is when the request was recorded.
-	RequestedAt metav1.Time `json:"requestedAt"`
-	// completedAt is when the new certificate was issued.
-	// +optional
-	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
-}
 
 // SwitchStatus is a change of replication's encryption on a running cluster.
 type SwitchStatus struct {

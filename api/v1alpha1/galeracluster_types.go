@@ -32,6 +32,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!(has(self.spec.bootstrapFrom) && has(self.spec.bootstrapFrom.external) && has(self.spec.bootstrapFrom.external.follow) && self.spec.bootstrapFrom.external.follow || has(self.spec.replicaOf)) || has(self.spec.cutover) || !has(self.spec.backup) || !has(self.spec.backup.pointInTime) || !has(self.spec.backup.pointInTime.enabled) || !self.spec.backup.pointInTime.enabled",fieldPath=".spec.backup.pointInTime.enabled",message="the binary log of a cluster that follows another one has the transactions of both: set pointInTime with spec.cutover, or later"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) && has(self.spec.bootstrapFrom.external) && has(self.spec.bootstrapFrom.external.follow) && self.spec.bootstrapFrom.external.follow || has(self.spec.replicaOf) || !has(self.spec.cutover) || has(oldSelf.spec.cutover)",fieldPath=".spec.cutover",message="the cluster follows nothing that it could be cut over from: remove cutover"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.replicaOf) || has(oldSelf.spec.replicaOf) && self.spec.replicaOf == oldSelf.spec.replicaOf || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed'])",fieldPath=".spec.replicaOf",message="replicaOf is what a new cluster begins with and follows: it cannot be set or changed once the volumes are being filled, or the cluster has started; create a new cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.overrulesPromotion) || has(oldSelf.spec.overrulesPromotion) && self.spec.overrulesPromotion == oldSelf.spec.overrulesPromotion || has(self.status) && has(self.status.superseded) && self.status.superseded.id == self.spec.overrulesPromotion",fieldPath=".spec.overrulesPromotion",message="overrulesPromotion can only be set to status.superseded.id: it is about that very promotion"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.cutover) || !has(oldSelf.spec.cutover.withoutRecord) || !oldSelf.spec.cutover.withoutRecord || has(self.spec.cutover) && has(self.spec.cutover.withoutRecord) && self.spec.cutover.withoutRecord",fieldPath=".spec.cutover.withoutRecord",message="withoutRecord cannot be taken back: nodes may have accepted writes since"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.replicaOf) || !has(oldSelf.spec.replicaOf) || has(self.status) && has(self.status.replication) && self.status.replication.role == 'Independent'",fieldPath=".spec.replicaOf",message="the cluster follows the archive: run kubectl galera cutover, and remove replicaOf when status.replication.role is Independent"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -203,6 +205,13 @@ type GaleraClusterSpec struct {
 	// and accepts writes. It cannot be taken back or changed. Default: none.
 	// +optional
 	Cutover *CutoverSpec `json:"cutover,omitempty"`
+
+	// overrulesPromotion is the id of status.superseded: this cluster accepts writes again, though another one has taken
+	// over from it. Each goes on with data of its own then: stop the other one first. Default: none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*-[0-9a-f]{1,8}$`
+	OverrulesPromotion string `json:"overrulesPromotion,omitempty"`
 
 	// backup archives the cluster's binary log, for point-in-time recovery. For the backups themselves create a
 	// GaleraBackup or a GaleraBackupSchedule.

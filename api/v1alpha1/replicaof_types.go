@@ -12,7 +12,8 @@ import (
 // of accounts with the privilege READ ONLY ADMIN, as root.
 type ReplicaOf struct {
 	// storeRef names a GaleraBackupStore in this cluster's namespace: the store that has the other cluster's backups and
-	// archive. Credentials that can only read will do.
+	// archive. When this cluster takes over, that is recorded there, in the other one's directory: its credentials have to
+	// be able to create objects.
 	// +required
 	StoreRef LocalName `json:"storeRef"`
 	// cluster is the one to follow.

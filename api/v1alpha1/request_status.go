@@ -63,3 +63,21 @@ type PendingRestart struct {
 	// +optional
 	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
 }
+
+// RenewalStatus is a requested renewal.
+type RenewalStatus struct {
+	// of is leaf (the nodes' certificate), ca, or leaf-of-ca (the nodes' certificate, because the CA was renewed).
+	// +kubebuilder:validation:Enum=leaf;ca;leaf-of-ca
+	Of string `json:"of"`
+	// token of the request.
+	// +kubebuilder:validation:MaxLength=128
+	Token string `json:"token"`
+	// previous is the fingerprint of the certificate to replace.
+	// +optional
+	Previous string `json:"previous,omitempty"`
+	// requestedAt is when the request was recorded.
+	RequestedAt metav1.Time `json:"requestedAt"`
+	// completedAt is when the new certificate was issued.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}

@@ -57,6 +57,8 @@ func (e cutovers) command() *cobra.Command {
 			"seconds")
 	c.Flags().BoolVar(&f.loss, "accept-loss", false,
 		"give up what an archive that is followed does not have (spec.replicaOf)")
+	c.Flags().BoolVar(&f.unrecorded, "without-record", false,
+		"take over without a record in the store that is followed (spec.replicaOf): nothing stops the other cluster then")
 	c.MarkFlagsMutuallyExclusive("writes-stopped", "accept-loss")
 	backFlags(c, &f)
 	o.flags(c)
@@ -67,6 +69,7 @@ func (e cutovers) command() *cobra.Command {
 type cutoverFlags struct {
 	timeout             time.Duration
 	stopped, loss, back bool
+	unrecorded          bool
 	host                string
 	port                int
 }
@@ -83,10 +86,17 @@ func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *compa
 		return fmt.Errorf("--back is for a cluster that has followed a server, and %s follows an archive", name)
 	case c.Spec.ReplicaOf == nil && f.loss:
 		return fmt.Errorf("--accept-loss is for a cluster that follows an archive, and %s follows a server", name)
+	case c.Spec.ReplicaOf == nil && f.unrecorded:
+		return fmt.Errorf("--without-record is for a cluster that follows an archive, and %s follows a server", name)
 	case c.Spec.ReplicaOf != nil && o.only:
 		return fmt.Errorf("%s follows an archive, which has no tables to compare with", name)
 	case c.Spec.ReplicaOf != nil && c.Spec.Cutover == nil:
-		if err := e.beginArchive(ctx, c, f.timeout, f.stopped, f.loss); err != nil {
+		if err := e.beginArchive(ctx, c, f); err != nil {
+			return err
+		}
+	case f.unrecorded && !c.TakesOver():
+		if err := e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{
+			"withoutRecord": true}}}); err != nil {
 			return err
 		}
 	case c.Spec.Cutover == nil:
@@ -313,6 +323,10 @@ func cutoverLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) 
 	r := c.Status.Replication
 	if r != nil && r.Role == v1alpha1.RoleIndependent {
 		return "", true, nil
+	}
+	if !c.TakesOver() && r != nil && r.Promotion != nil && r.Promotion.LostTo != "" {
+		return "", false, fmt.Errorf("%s has taken over before: %s accepts no writes. What to do is the message of Stalled: "+
+			"kubectl galera status %s", r.Promotion.LostTo, c.Name, c.Name)
 	}
 	if f := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing); f != nil &&
 		f.Reason != v1alpha1.ReasonFollowing {

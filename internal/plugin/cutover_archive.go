@@ -17,24 +17,26 @@ const archiveCutover = "A cluster that follows an archive (spec.replicaOf) has n
 	"more: it waits until the archive has all that was committed before the command began, by the clock of this " +
 	"machine. If the other cluster is lost, run it with --accept-loss: what was committed there and is not in the " +
 	"archive is lost. It waits until the archive was read anew, twice, which takes some 30 seconds. " +
-	"Without either, the command only names the archive's last transaction, and how old the archive is."
+	"Before a node accepts writes, it is recorded in the store that this cluster takes over: the other cluster refuses " +
+	"writes as soon as it finds that, and a second one that is to take over is refused. With --without-record nothing is " +
+	"recorded: for a store that is lost. " +
+	"Without either of the first two, the command only names the archive's last transaction, and how old the archive is."
 
 // beginArchive records the last transaction of the archive that a cluster follows.
-func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, timeout time.Duration,
-	stopped, loss bool) error {
+func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, f cutoverFlags) error {
 	began := time.Now()
-	if !stopped && !loss {
+	if !f.stopped && !f.loss {
 		return errors.New(undecided(c, began))
 	}
 	after := time.Time{}
-	if stopped {
+	if f.stopped {
 		after = began
 	}
 	var read readings
-	err := e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name,
+	err := e.await(ctx, f.timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name,
 		func(c *v1alpha1.GaleraCluster) (string, bool, error) {
 			line, done := archiveLine(c, after)
-			if wait := read.wait(c); done && loss && wait != "" {
+			if wait := read.wait(c); done && f.loss && wait != "" {
 				return wait, false, nil
 			}
 			return line, done, nil
@@ -53,8 +55,11 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, t
 		return fmt.Errorf("%s; nothing was changed", line)
 	}
 	e.say("the archive's last transaction is %s: %s", c.Status.Replication.Archive.GTID, held(c, time.Now()))
-	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{
-		"gtid": c.Status.Replication.Archive.GTID}}})
+	cutover := map[string]any{"gtid": c.Status.Replication.Archive.GTID}
+	if f.unrecorded {
+		cutover["withoutRecord"] = true
+	}
+	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": cutover}})
 }
 
 // readings counts how often an archive was read anew since the command began, by the clock that reads it.

@@ -32,8 +32,9 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Settings:      Settings(c),
 		Hibernated:    c.Spec.Hibernate,
 		SendWindows:   sendWindows(c.Spec.Replication),
-		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows(),
+		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows() && !c.Refuses(),
 		Follow:        follow(c),
+		Refuse:        c.Refuses(),
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
@@ -61,13 +62,19 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 	if c.Emptying() {
 		return out // no node accepts writes that are removed
 	}
-	if c.Spec.Cutover != nil {
+	switch {
+	case c.TakesOver():
 		out.Until = c.Spec.Cutover.GTID
-	} else {
+	case c.Spec.Cutover != nil: // nothing after it is applied, whatever becomes of the record
+		out.Hold, out.HoldEnds = c.Spec.Cutover.GTID, never
+	default:
 		out.Hold, out.HoldEnds = hold(c.Annotations[v1alpha1.AnnotationHoldChannel])
 	}
 	return out
 }
+
+// never is when the channel goes on that waits for the record of a promotion.
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // holdValue is what AnnotationHoldChannel may hold.
 var holdValue = regexp.MustCompile(`^(now|[0-9]+-[0-9]+-[0-9]+(?:,[0-9]+-[0-9]+-[0-9]+){0,63})@(\S+)$`)

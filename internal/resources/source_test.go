@@ -3,6 +3,7 @@ package resources
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -155,5 +156,31 @@ func TestEgressToSource(t *testing.T) {
 		if got := strings.Join(rules, ", "); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestTakingOver: a cluster that takes over applies nothing after its last transaction, and learns only once that is
+// recorded that it may accept writes. One that another cluster has taken over from refuses them.
+func TestTakingOver(t *testing.T) {
+	c := shop()
+	c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
+	if f := follow(c); f.Until != "" || f.Hold != "0-1-9" || f.HoldEnds.Before(time.Now().AddDate(1000, 0, 0)) {
+		t.Errorf("%+v", f)
+	}
+	c.Status.Replication.Promotion = &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-9"}
+	if f := follow(c); f.Until != "0-1-9" || f.Hold != "" {
+		t.Errorf("%+v", f)
+	}
+	c = shop()
+	c.Spec.MariaDB.Events = v1alpha1.EventsFollowPrimary
+	of := func() agentapi.NodeConfig { return NodeConfig(c, 3, TLSConfig(c), Options{}) }
+	before := of()
+	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb"}
+	if n := of(); before.Refuse || !before.RunEvents || !n.Refuse || n.RunEvents || n.Revision == before.Revision {
+		t.Errorf("%+v", n)
+	}
+	if c.Spec.OverrulesPromotion = "1-bbbbbbbb"; of().Refuse {
+		t.Error("refuses writes though that was overruled")
 	}
 }

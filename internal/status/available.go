@@ -17,6 +17,8 @@ func available(in Input) condition {
 		}
 		primary = m.Name
 		switch {
+		case takesWrites(m) && in.cluster().Refuses() && refuses(in, m.Name):
+			return no(v1alpha1.ReasonSuperseded, "no node accepts writes: another cluster has taken over")
 		case takesWrites(m) && in.cluster().Follows() && !open(in, m.Name):
 			return no(v1alpha1.ReasonFollowing, "no node accepts writes: the cluster follows "+in.cluster().FollowedName())
 		case takesWrites(m):

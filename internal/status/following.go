@@ -78,7 +78,7 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 	f := followedOf(in)
 	out := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: f.node, Applied: f.applied,
 		Source: sourceOf(c, f).String()}
-	if f.node == "" {
+	if f.node == "" && c.Spec.Cutover == nil {
 		out.Held = f.held
 	}
 	if out.Applied == "" && before != nil {
@@ -93,7 +93,7 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 	if r := c.Spec.ReplicaOf; r != nil {
 		out.Store, out.SecondsBehind = r.StoreRef.Name, nil // that would be against what was received
 		if before != nil {
-			out.Archive = before.Archive // controllers/galeracluster/serving
+			out.Archive, out.Promotion = before.Archive, before.Promotion // controllers/galeracluster/serving
 		}
 	}
 	if f.node == "" || f.of.Waiting != "" {
@@ -156,6 +156,8 @@ func channelState(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
 	source := followedName(c, f)
 	switch {
+	case c.Spec.Cutover != nil && !c.TakesOver() && f.node == "":
+		return no(v1alpha1.ReasonCuttingOver, "no node accepts writes yet: "+unrecorded(c))
 	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
 		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
 	case f.node == "" && f.held != "":

@@ -21,6 +21,7 @@ type check func(Input) *validate.Problem
 // what nodes report, and last volumes that do not keep nodes from serving.
 var checks = []check{
 	failedPass,
+	superseded,
 	forbiddenSettings,
 	imageRefused,
 	podMetadataRefused,
@@ -39,6 +40,7 @@ var checks = []check{
 	memberKeys,
 	decision,
 	blockedStatement,
+	promotionRefused,
 	channelProblem,
 	refusedWrite,
 	certManager,

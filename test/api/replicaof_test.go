@@ -88,6 +88,56 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 	mustSay(t, update(cut), "follows nothing that it could be cut over from")
 }
 
+// TestWithoutRecord: a person may go on without a record at any time, which cannot be taken back.
+func TestWithoutRecord(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const ns = "without-record"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	c.Spec.ReplicaOf, c.Spec.Cutover = replica(), &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+	must(t, kube.Create(ctx, c))
+	set := func(without bool) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		c.Spec.Cutover.WithoutRecord = without
+		return kube.Update(ctx, c)
+	}
+	must(t, set(true))
+	mustSay(t, set(false), "withoutRecord cannot be taken back")
+}
+
+// TestOverruling: a person names the very promotion that does not count. A cluster that is applied anew may name one.
+func TestOverruling(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const ns = "overruling"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	must(t, kube.Create(ctx, c))
+	overrule := func(id string) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		c.Spec.OverrulesPromotion = id
+		return kube.Update(ctx, c)
+	}
+	const wrong = "can only be set to status.superseded.id"
+	mustSay(t, overrule("1-bbbbbbbb"), wrong)
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb", Namespace: "site", Name: "standby",
+		UID: "bbbbbbbb-1", GTID: "0-1-7"}
+	must(t, kube.Status().Update(ctx, c))
+	mustSay(t, overrule("1-cccccccc"), wrong)
+	must(t, overrule("1-bbbbbbbb"))
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	c.Status.Superseded = nil
+	must(t, kube.Status().Update(ctx, c))
+	c.Spec.Replicas = 1
+	must(t, kube.Update(ctx, c))
+	must(t, overrule(""))
+	again := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "again"}, Spec: spec()}
+	again.Spec.OverrulesPromotion = "1-bbbbbbbb"
+	must(t, kube.Create(ctx, again))
+}
+
 // TestReplicaOf: a cluster that follows an archive begins with the newest backup and all of the archive, names its
 // position on each volume, is offered the archive, and has nodes that refuse writes from their first start.
 func TestReplicaOf(t *testing.T) {

@@ -96,6 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := c.DeepCopy()
 	ask := archival.Decide(next.Status.Backup, f)
+	archival.Supersede(next, f.Archived)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
 			return retry.Pass(askInterval, err)

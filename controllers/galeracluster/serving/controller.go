@@ -90,6 +90,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, serv
 	next := c.DeepCopy()
 	to := next.Status.Replication
 	to.Archive = archive(to.Archive, served, problem)
+	to.Promotion = recorded(c, served)
 	goOn(&next.Status, served)
 	if equality.Semantic.DeepEqual(c.Status, next.Status) {
 		return nil
@@ -219,10 +220,14 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (prob
 	if err != nil || missing.Reason != "" {
 		return missing.Message, err
 	}
-	d, err := job.Source(c, s, from.IdentitySecretRef, task.Serve{Dir: seeded.Directory,
+	t := task.Serve{Dir: seeded.Directory,
 		Chain: uint64(seeded.Replay.Chain), //nolint:gosec // it was written from such
 		To:    uint64(seeded.Replay.To),    //nolint:gosec // the same
-		Sum:   seeded.Replay.Sum}, r.Jobs)
+		Sum:   seeded.Replay.Sum}
+	if t.Promotion = promotion(c); t.Promotion != nil {
+		t.SingleWriter = s.Spec.SingleWriter
+	}
+	d, err := job.Source(c, s, from.IdentitySecretRef, t, r.Jobs)
 	if err != nil {
 		return "", err
 	}

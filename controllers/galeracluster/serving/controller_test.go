@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -236,5 +237,65 @@ func TestPair(t *testing.T) {
 	w.now = w.now.Add(2 * time.Hour)
 	if c, p := read(); c == cert || p != password {
 		t.Error("the pair was not renewed, or the password was")
+	}
+}
+
+// TestTakingOver: the program is given what is to be recorded, and what it answers is reported: the own record, that of
+// another cluster, or why there is none. A record that is known stays while there is no answer.
+func TestTakingOver(t *testing.T) {
+	w := newWorld(t)
+	w.served = &task.Served{Chain: 7}
+	w.pass()
+	text := func() string {
+		d := &appsv1.Deployment{}
+		if !w.there(d) {
+			t.Fatal("no Deployment")
+		}
+		return d.Spec.Template.Spec.Containers[0].Env[0].Value
+	}
+	if have := text(); strings.Contains(have, "promotion") {
+		t.Errorf("it follows: %s", have)
+	}
+	w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+	if err := w.Update(t.Context(), w.c); err != nil {
+		t.Fatal(err)
+	}
+	w.pass()
+	if have := text(); !strings.Contains(have, `"uid":"a54080f9-1111","gtid":"0-1-9"`) {
+		t.Errorf("it takes over: %s", have)
+	}
+	answers(w)
+}
+
+// answers are those of the program, in this order.
+func answers(w *world) {
+	mine := &task.Promotion{Number: 1, Namespace: "site", Name: "shop", UID: "a54080f9-1111", GTID: "0-1-9", At: w.now}
+	other := &task.Promotion{Number: 1, Namespace: "site", Name: "third", UID: "cccccccc-1", GTID: "0-1-8"}
+	for _, tc := range []struct {
+		served *task.Served
+		want   v1alpha1.PromotionRecord
+	}{
+		{&task.Served{Chain: 7}, v1alpha1.PromotionRecord{}},
+		{&task.Served{Chain: 7, Unrecorded: "denied"}, v1alpha1.PromotionRecord{Message: "denied"}},
+		{&task.Served{Chain: 7, Promotion: other}, v1alpha1.PromotionRecord{ID: "1-cccccccc", GTID: "0-1-8",
+			LostTo: "site/third"}},
+		{&task.Served{Chain: 7, Promotion: mine}, v1alpha1.PromotionRecord{ID: "1-a54080f9", GTID: "0-1-9",
+			RecordedAt: new(metav1.NewTime(w.now))}},
+		{&task.Served{Chain: 7, Unrecorded: "away"}, v1alpha1.PromotionRecord{ID: "1-a54080f9", GTID: "0-1-9",
+			RecordedAt: new(metav1.NewTime(w.now))}},
+		{nil, v1alpha1.PromotionRecord{ID: "1-a54080f9", GTID: "0-1-9", RecordedAt: new(metav1.NewTime(w.now))}},
+	} {
+		have := recorded(w.c, tc.served)
+		w.c.Status.Replication.Promotion = have
+		if have == nil {
+			have = &v1alpha1.PromotionRecord{}
+		}
+		if !equality.Semantic.DeepEqual(*have, tc.want) {
+			w.Errorf("%+v: %+v", tc.served, have)
+		}
+	}
+	w.c.Status.Replication.Promotion = nil
+	if w.c.Spec.Cutover.WithoutRecord = true; promotion(w.c) != nil || recorded(w.c, &task.Served{Promotion: mine}) != nil {
+		w.Error("it is recorded all the same")
 	}
 }

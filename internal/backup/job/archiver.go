@@ -72,7 +72,8 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		User:            archiverAccount(c),
 		ReadOnly:        resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc",
 		IntervalSeconds: int(defaultInterval / time.Second),
-		Damaged:         bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter}
+		Damaged:         bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter,
+		Overrules: c.Spec.OverrulesPromotion}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}

@@ -1,0 +1,65 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// PromotionRecord is what the store has recorded of which cluster takes over from the one that is followed.
+type PromotionRecord struct {
+	// id names the record: its number, and the beginning of the UID of the cluster that has taken over. Absent while it
+	// is not known which one counts.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// gtid is the last transaction that the cluster has which has taken over.
+	// +optional
+	GTID string `json:"gtid,omitempty"`
+	// recordedAt is when it was recorded.
+	// +optional
+	RecordedAt *metav1.Time `json:"recordedAt,omitempty"`
+	// lostTo is NAMESPACE/NAME of another cluster that has taken over before. This one accepts no writes then.
+	// +optional
+	LostTo string `json:"lostTo,omitempty"`
+	// message is what keeps it from being recorded. Absent for nothing.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// SupersededStatus is another cluster that has taken over from this one, as the store has it recorded. All nodes of
+// this one refuse the writes of clients, except those of accounts with READ ONLY ADMIN, until spec.overrulesPromotion.
+type SupersededStatus struct {
+	// id names the record.
+	ID string `json:"id"`
+	// namespace, name and uid are those of the cluster that has taken over.
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	// gtid is the last transaction of this cluster that it has.
+	GTID string `json:"gtid"`
+	// recordedAt is when it was recorded, by the clock of the other site.
+	// +optional
+	RecordedAt *metav1.Time `json:"recordedAt,omitempty"`
+	// surplus is how many transactions of this cluster follow gtid in its archive, by their numbers: the other cluster
+	// lacks them. Absent while it is not known.
+	// +optional
+	Surplus *int64 `json:"surplus,omitempty"`
+}
+
+// Refuses reports whether all nodes refuse the writes of clients because another cluster has taken over.
+func (c *GaleraCluster) Refuses() bool {
+	s := c.Status.Superseded
+	return s != nil && s.ID != c.Spec.OverrulesPromotion
+}
+
+// TakesOver reports whether nodes may accept writes once they have applied everything up to spec.cutover: a cluster
+// that has followed an archive is recorded in the store first.
+func (c *GaleraCluster) TakesOver() bool {
+	to, r := c.Spec.Cutover, c.Status.Replication
+	switch {
+	case to == nil:
+		return false
+	case c.Spec.ReplicaOf == nil || to.WithoutRecord:
+		return true
+	case r == nil:
+		return false
+	}
+	return r.Role == RoleIndependent || r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" &&
+		r.Promotion.GTID == to.GTID
+}

@@ -1,0 +1,108 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/validate"
+)
+
+// reports tests the problem that is reported, and its message.
+func reports(t *testing.T, name string, p *validate.Problem, reason string, says ...string) {
+	t.Helper()
+	if p == nil {
+		p = &validate.Problem{}
+	}
+	if p.Reason != reason {
+		t.Errorf("%s: %q", name, p.Reason)
+	}
+	for _, text := range says {
+		if !strings.Contains(p.Message, text) {
+			t.Errorf("%s: %q does not have %q", name, p.Message, text)
+		}
+	}
+}
+
+// TestPromotion: no node accepts writes before the store has the record that this cluster takes over.
+func TestPromotion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		without  bool
+		record   *v1alpha1.PromotionRecord
+		takes    bool
+		reason   string
+		messages []string
+	}{
+		"is being recorded": {messages: []string{"it is being recorded in the store"}},
+		"the store refuses it": {record: &v1alpha1.PromotionRecord{Message: "access denied"},
+			reason: v1alpha1.ReasonPromotionUnrecorded, messages: []string{"access denied", `{"withoutRecord":true}`}},
+		"another one was first": {record: &v1alpha1.PromotionRecord{ID: "1-cccccccc", GTID: "0-1-9", LostTo: "site/third"},
+			reason: v1alpha1.ReasonPromotionLost, messages: []string{"site/third has taken over", "Delete it"}},
+		"is recorded":                          {record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-9"}, takes: true},
+		"is recorded with another transaction": {record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-8"}},
+		"without a record": {without: true, record: &v1alpha1.PromotionRecord{ID: "1-cccccccc", LostTo: "site/third"},
+			takes: true},
+	} {
+		in := healthy()
+		c := in.Facts.Cluster
+		c.Namespace, c.Spec.ReplicaOf = "site", &v1alpha1.ReplicaOf{}
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", WithoutRecord: tc.without}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Promotion: tc.record}
+		for _, m := range in.Snapshot.Members {
+			seen := in.Seen[m.Name]
+			seen.Report.Following = &agentapi.Following{Applied: "0-1-9", ReadOnly: true, Held: "x"}
+			in.Seen[m.Name] = seen
+		}
+		p := promotionRefused(in)
+		reports(t, name, p, tc.reason)
+		if c.TakesOver() != tc.takes {
+			t.Errorf("%s: takes over: %v", name, c.TakesOver())
+		}
+		if tc.takes {
+			continue
+		}
+		v := following(in)
+		if p != nil {
+			v.message += p.Message
+		}
+		reports(t, name, &validate.Problem{Reason: v.reason, Message: v.message}, v1alpha1.ReasonCuttingOver, tc.messages...)
+		if Update(&c.Status, in); c.Status.Replication.Promotion != tc.record {
+			t.Errorf("%s: the record is forgotten", name)
+		}
+	}
+}
+
+// TestSuperseded: a cluster that another one has taken over from is reported with what that one lacks, and with the
+// nodes that do not refuse writes yet, before whatever else is wrong with it.
+func TestSuperseded(t *testing.T) {
+	in := healthy()
+	c := in.Facts.Cluster
+	c.Namespace = "prod"
+	reports(t, "nothing", superseded(in), "")
+	s := &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb", Namespace: "site", Name: "standby", UID: "bbbbbbbb-1", GTID: "0-1-7",
+		RecordedAt: new(metav1.NewTime(time.Unix(1e9, 0)))}
+	c.Status.Superseded = s
+	refuse := func(name string) {
+		seen := in.Seen[name]
+		seen.Report.Refuses = true
+		in.Seen[name] = seen
+	}
+	refuse("n-0")
+	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
+	reports(t, "some nodes", superseded(in), v1alpha1.ReasonSuperseded, "site/standby", "0-1-7, at 2001-09-09T01:46:40Z",
+		"once these do: n-1; n-2", "is not known yet", `{"overrulesPromotion":"1-bbbbbbbb"}`)
+	for _, m := range in.Snapshot.Members {
+		refuse(m.Name)
+	}
+	s.Surplus = new(int64(3))
+	reports(t, "all nodes", firstProblem(in), v1alpha1.ReasonSuperseded, "the writes of clients. The other one lacks "+
+		"3 transactions that this cluster has after 0-1-7")
+	v := available(in)
+	reports(t, "available", &validate.Problem{Reason: v.reason}, v1alpha1.ReasonSuperseded)
+	c.Spec.OverrulesPromotion = "1-bbbbbbbb"
+	reports(t, "overruled", superseded(in), "")
+}
