@@ -22,12 +22,12 @@ import (
 
 var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 	var first, second *harness.Cluster
-	var ns, written string
+	var ns, written, last string
 
 	// caughtUp waits until the second site has what the first one has now, on every node the same, row by row.
 	caughtUp := func(ctx SpecContext) {
 		GinkgoHelper()
-		last := position(ctx, first, first.Name+"-0")
+		last = position(ctx, first, first.Name+"-0")
 		var err error
 		written, err = first.Data().Written(ctx, first.Name+"-0")
 		Expect(err).NotTo(HaveOccurred())
@@ -91,10 +91,23 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		caughtUp(ctx)
 	}, SpecTimeout(9*time.Minute))
 
-	It("takes over when the first one is gone", func(ctx SpecContext) {
+	It("takes over when the first one is lost, with transactions that no other has", func(ctx SpecContext) {
 		Expect(written).NotTo(BeEmpty())
-		Expect(kube.Delete(ctx, &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace,
-			Name: first.Name}})).To(Succeed())
+		setPause(ctx, first, true)
+		archiver := map[string]string{v1alpha1.LabelCluster: first.Name, "app.kubernetes.io/component": "archiver"}
+		Expect(kube.DeleteAllOf(ctx, &appsv1.Deployment{}, kubeclient.InNamespace(first.Namespace),
+			kubeclient.MatchingLabels(archiver))).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			var pods corev1.PodList
+			o.Expect(kube.List(ctx, &pods, kubeclient.InNamespace(first.Namespace), kubeclient.MatchingLabels(archiver))).
+				To(Succeed())
+			o.Expect(pods.Items).To(BeEmpty())
+		})
+		Expect(client(ctx, first).Exec(ctx, first.Name+"-primary", "CREATE TABLE e2e.lost (id INT PRIMARY KEY)",
+			"INSERT INTO e2e.lost VALUES (1)", "INSERT INTO e2e.lost VALUES (2)")).To(Succeed())
+		last = position(ctx, first, first.Name+"-0")
+		Expect(kube.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace,
+			Name: first.Name + "-0"}}, kubeclient.GracePeriodSeconds(0))).To(Succeed())
 		var notes bytes.Buffer
 		undecided := plugin.New(&notes, &notes)
 		undecided.SetArgs([]string{"cutover", "standby", "-n", ns, "--context", kube.Context})
@@ -111,6 +124,43 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 			o.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "the source: %v", err)
 		})
 	}, SpecTimeout(6*time.Minute))
+
+	It("keeps the first one from accepting writes when that comes back, and counts what it lacks", func(ctx SpecContext) {
+		record := status(ctx, second).Replication.Promotion
+		Expect(record).NotTo(BeNil())
+		lacks := sequence(last) - sequence(record.GTID)
+		Expect(lacks).To(BeNumerically(">=", 3), "%s after %s", last, record.GTID)
+		setPause(ctx, first, false)
+		eventually(ctx, func(o Gomega) {
+			s := status(ctx, first)
+			o.Expect(s.Superseded).NotTo(BeNil())
+			o.Expect(s.Superseded.ID).To(Equal(record.ID))
+			o.Expect(s.Superseded.Surplus).To(HaveValue(BeNumerically(">=", lacks)), "%+v", s.Superseded)
+		})
+		Expect(first.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonSuperseded,
+			time.Minute)).To(Succeed())
+		Expect(first.WaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonSuperseded,
+			time.Minute)).To(Succeed())
+		cl, pod := client(ctx, first), first.Name+"-0"
+		Expect(cl.Exec(ctx, first.Name+"-primary", "CREATE USER IF NOT EXISTS app IDENTIFIED BY 'app'",
+			"GRANT ALL ON e2e.* TO app")).To(Succeed())
+		write := func() error {
+			_, err := cl.As("app", nil).WithPassword("app").QueryPod(ctx, pod, "REPLACE INTO e2e.lost VALUES (3) RETURNING id")
+			return err
+		}
+		Expect(write()).To(MatchError(ContainSubstring("read-only")))
+		Expect(first.Servers().Kill(ctx, pod)).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			o.Expect(write()).To(MatchError(ContainSubstring("read-only")))
+		})
+		Expect(first.Change(ctx, func(c *v1alpha1.GaleraCluster) { c.Spec.OverrulesPromotion = record.ID })).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			o.Expect(write()).To(Succeed())
+			o.Expect(status(ctx, first).Superseded).To(BeNil())
+		})
+		Expect(kube.Delete(ctx, &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace,
+			Name: first.Name}})).To(Succeed())
+	}, SpecTimeout(9*time.Minute))
 
 	It("is archived itself, restored at a time, and followed", func(ctx SpecContext) {
 		cl, archived := client(ctx, second), func() string {
@@ -180,3 +230,11 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		progress("%s, restored and followed: %s", last, written)
 	}, SpecTimeout(9*time.Minute))
 })
+
+// sequence is the number of a GTID.
+func sequence(gtid string) int64 {
+	GinkgoHelper()
+	n, err := strconv.ParseInt(gtid[strings.LastIndex(gtid, "-")+1:], 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return n
+}
