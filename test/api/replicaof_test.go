@@ -46,11 +46,11 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 		"a backup, too": {"storage: {size: 1Gi}, " + of +
 			", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}", "remove bootstrapFrom"},
 		"an archive of its own": {"storage: {size: 1Gi}, " + of + ", backup: {storeRef: {name: s}, pointInTime: {enabled: " +
-			"true}}", "set pointInTime with spec.cutover"},
+			"true}}", "different server_ids"},
 		"an archive of its own, cut over": {"storage: {size: 1Gi}, " + of + ", cutover: {gtid: 0-1-7}, backup: {storeRef: " +
-			"{name: s}, pointInTime: {enabled: true}}", ""},
+			"{name: s}, pointInTime: {enabled: true}}", "different server_ids"},
 		"an archive of its own, without the source": {"storage: {size: 1Gi}, cutover: {gtid: 0-1-7}, backup: {storeRef: " +
-			"{name: s}, pointInTime: {enabled: true}}", ""},
+			"{name: s}, pointInTime: {enabled: true}}", "different server_ids"},
 	} {
 		err := kube.Create(ctx, fromYAML(t, "replica", "{"+tc.with+"}"), client.DryRunAll)
 		t.Log(name)
