@@ -17,6 +17,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
+	"github.com/galera-operator/galera-operator/internal/backup/dump"
 )
 
 // frame sends a payload as the protocol does: in packets of less than 16 MiB.
@@ -52,14 +53,14 @@ func (f *frame) event(t *testing.T, e []byte) {
 }
 
 // dumping is a dumper of a server that does something.
-func dumping(t *testing.T, serve func(f *frame)) *dumper {
+func dumping(t *testing.T, serve func(f *frame)) *dump.Log {
 	t.Helper()
 	here, there := net.Pipe()
 	go func() {
 		serve(&frame{conn: there})
 		_ = there.Close()
 	}()
-	d := newDumper(packet.NewConn(here), func(p []byte) error { return errors.New(string(p[1:])) })
+	d := dump.New(packet.NewConn(here), func(p []byte) error { return errors.New(string(p[1:])) }, refused)
 	t.Cleanup(func() { d.Close() })
 	return d
 }
@@ -86,7 +87,7 @@ func TestLargeTransaction(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	var g binlog.Grouper
 	for kind := binlog.Outside; kind != binlog.End; {
-		e, err := d.event(t.Context(), time.Minute)
+		e, err := d.Event(t.Context(), time.Minute)
 		if err != nil || e == nil {
 			t.Fatalf("%d bytes, %v", len(e), err)
 		}
@@ -126,7 +127,7 @@ func TestDumper(t *testing.T) {
 			wait = time.Millisecond
 		}
 		for range 2 { // it stays so
-			e, err := d.event(t.Context(), wait)
+			e, err := d.Event(t.Context(), wait)
 			if e != nil || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: %v, %v", name, e, err)
 			}

@@ -22,7 +22,7 @@ type following struct {
 
 func (f *following) Close() {}
 
-func (f *following) event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
+func (f *following) Event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {

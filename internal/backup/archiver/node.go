@@ -20,11 +20,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-mysql-org/go-mysql/client"
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/dump"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -32,9 +34,9 @@ const (
 	port = "3306"
 	// askTime bounds a question to a node.
 	askTime = 15 * time.Second
-	// heartbeat is how often an idle server states that it is there; silence after how long it is given up.
-	heartbeat = 5 * time.Second
-	silence   = 20 * time.Second
+	// dialTime bounds a connection for the binary log; silence is after how long it is given up.
+	dialTime = 10 * time.Second
+	silence  = 20 * time.Second
 	// noPosition is what a server answers that does not have what follows a GTID.
 	noPosition = 1236
 )
@@ -240,8 +242,8 @@ func (n *node) open(after []string) (events, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	d, err := dump(c, 1<<31+rand.Uint32N(1<<30),
-		set.String()) //nolint:gosec // it has to differ from others, not be secret
+	d, err := dump.Replica{Name: "archiver", Server: 1<<31 + rand.Uint32N(1<<30), //nolint:gosec // no secret
+		After: set.String(), Strict: true, Ended: refused}.Open(c)
 	if err != nil {
 		_ = c.Close()
 		return nil, refused(err)
@@ -256,4 +258,19 @@ func refused(err error) error {
 		return refusal{purged{errors.New(answer.Message)}}
 	}
 	return fmt.Errorf("the stream of the binary log has ended: %w", err)
+}
+
+// dial connects for the binary log.
+func (n *node) dial() (*client.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	defer cancel()
+	config := n.config.Clone()
+	config.ServerName = n.host
+	return client.ConnectWithDialer(ctx, "tcp", net.JoinHostPort(n.host, port), n.user, "", "",
+		(&net.Dialer{}).DialContext, func(c *client.Conn) error {
+			c.SetTLSConfig(config)
+			c.SetAttributes(map[string]string{"_client_role": "binary_log_listener"})
+			c.ReadTimeout = silence
+			return nil
+		})
 }

@@ -146,7 +146,7 @@ func sample(ctx context.Context, n source) (t binlog.Transaction, err error) {
 	defer s.Close()
 	var g binlog.Grouper
 	for ctx.Err() == nil {
-		e, err := s.event(ctx, time.Second)
+		e, err := s.Event(ctx, time.Second)
 		if err != nil {
 			return t, err
 		}

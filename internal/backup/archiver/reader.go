@@ -68,7 +68,7 @@ func (r *reader) read(ctx context.Context) error {
 		if err := r.tick(ctx); err != nil {
 			return err
 		}
-		e, err := r.stream.event(ctx, r.wait())
+		e, err := r.stream.Event(ctx, r.wait())
 		if err != nil {
 			return err
 		}

@@ -24,8 +24,8 @@ type source interface {
 
 // events is a node's binary log as it goes on.
 type events interface {
-	// event is the next one, nil when none comes for a while. It is valid until the next call.
-	event(ctx context.Context, wait time.Duration) (binlog.Event, error)
+	// Event is the next one, nil when none comes for a while. It is valid until the next call.
+	Event(ctx context.Context, wait time.Duration) (binlog.Event, error)
 	Close()
 }
 
@@ -109,7 +109,7 @@ func contentOf(ctx context.Context, n source, at position) (sum string, err erro
 	defer s.Close()
 	var group binlog.Grouper
 	for end := time.Now().Add(askTime); time.Now().Before(end); {
-		e, err := s.event(ctx, time.Second)
+		e, err := s.Event(ctx, time.Second)
 		if err != nil {
 			return "", err
 		}
@@ -160,7 +160,7 @@ func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) 
 	defer s.Close()
 	q := question{last: last, next: next}
 	for end := time.Now().Add(askTime); time.Now().Before(end); {
-		e, err := s.event(ctx, time.Second)
+		e, err := s.Event(ctx, time.Second)
 		switch {
 		case errors.As(err, &no):
 			return answer(policy.Purged, err.Error())

@@ -1,10 +1,10 @@
-package archiver
+// Package dump reads the binary log of a server, as a replica does.
+package dump
 
 import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/go-mysql-org/go-mysql/client"
@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// dialTime bounds a connection for the binary log.
-	dialTime = 10 * time.Second
+	// Heartbeat is how often an idle server states that it is there.
+	Heartbeat = 5 * time.Second
 	// sendAnnotated asks for the statements of rows, too.
 	sendAnnotated = 2
 )
 
-// dumper reads a node's binary log as a replica does. The library's own reader keeps each event in memory, several
-// times over, and a row may have a gigabyte.
-type dumper struct {
+// Log is a server's binary log as it goes on. The library's own reader keeps each event in memory, several times over,
+// and a row may have a gigabyte.
+type Log struct {
 	conn   *packet.Conn
 	refuse func(packet []byte) error // what an error packet says
+	ended  func(error) error         // what the error of a log that has ended becomes
 	events chan read
 	done   chan struct{}
 	last   *binlog.Buffer // of the event that was given last
@@ -39,23 +40,39 @@ type read struct {
 	err    error
 }
 
-// dump asks a server for what follows a position.
-func dump(c *client.Conn, server uint32, after string) (*dumper, error) {
+// Replica is who asks a server.
+type Replica struct {
+	// Name is what SHOW REPLICA HOSTS shows, Server the server_id, which no other replica has.
+	Name   string
+	Server uint32
+	// After is the position to begin after, one GTID for each domain. With Strict, a server that lacks one of them refuses
+	// it; otherwise it begins with the next one.
+	After  string
+	Strict bool
+	// Ended is what the error of a log that has ended becomes.
+	Ended func(error) error
+}
+
+// Open asks a server for what follows a position.
+func (r Replica) Open(c *client.Conn) (*Log, error) {
+	strict := 0
+	if r.Strict {
+		strict = 1
+	}
 	for _, statement := range []string{
 		"SET @master_binlog_checksum = 'NONE'",
 		"SET @mariadb_slave_capability = 4", // it knows GTIDs
-		fmt.Sprintf("SET @master_heartbeat_period = %d", heartbeat),
-		fmt.Sprintf("SET @slave_connect_state = '%s'", after),
-		"SET @slave_gtid_strict_mode = 1",
+		fmt.Sprintf("SET @master_heartbeat_period = %d", Heartbeat),
+		fmt.Sprintf("SET @slave_connect_state = '%s'", r.After),
+		fmt.Sprintf("SET @slave_gtid_strict_mode = %d", strict),
 	} {
 		if _, err := c.Execute(statement); err != nil {
 			return nil, err
 		}
 	}
 	// It registers first, as a replica does, so that SHOW REPLICA HOSTS names it.
-	const host = "archiver"
-	register := append([]byte{0, 0, 0, 0, gomysql.COM_REGISTER_SLAVE}, binary.LittleEndian.AppendUint32(nil, server)...)
-	register = append(append(register, byte(len(host))), host...)
+	register := append([]byte{0, 0, 0, 0, gomysql.COM_REGISTER_SLAVE}, binary.LittleEndian.AppendUint32(nil, r.Server)...)
+	register = append(append(register, byte(len(r.Name))), r.Name...)
 	register = append(register, make([]byte, 1+1+2+4+4)...) // no user, password, port, rank and source
 	c.ResetSequence()
 	if err := c.WritePacket(register); err != nil {
@@ -65,22 +82,23 @@ func dump(c *client.Conn, server uint32, after string) (*dumper, error) {
 		return nil, err
 	}
 	ask := append([]byte{0, 0, 0, 0, gomysql.COM_BINLOG_DUMP}, 0, 0, 0, 0, sendAnnotated, 0) // from no file and position
-	ask = binary.LittleEndian.AppendUint32(ask, server)
+	ask = binary.LittleEndian.AppendUint32(ask, r.Server)
 	c.ResetSequence()
 	if err := c.WritePacket(ask); err != nil {
 		return nil, err
 	}
-	return newDumper(c.Conn, c.HandleErrorPacket), nil
+	return New(c.Conn, c.HandleErrorPacket, r.Ended), nil
 }
 
-func newDumper(c *packet.Conn, refuse func([]byte) error) *dumper {
-	d := &dumper{conn: c, refuse: refuse, events: make(chan read), done: make(chan struct{})}
+// New reads what a server sends.
+func New(c *packet.Conn, refuse func([]byte) error, ended func(error) error) *Log {
+	d := &Log{conn: c, refuse: refuse, ended: ended, events: make(chan read), done: make(chan struct{})}
 	go d.run()
 	return d
 }
 
 // run reads one event ahead.
-func (d *dumper) run() {
+func (d *Log) run() {
 	for {
 		r := d.read()
 		select {
@@ -95,7 +113,7 @@ func (d *dumper) run() {
 	}
 }
 
-func (d *dumper) read() read {
+func (d *Log) read() read {
 	r := read{buffer: &binlog.Buffer{}}
 	p := &payload{to: r.buffer}
 	r.err = d.conn.ReadPacketTo(p)
@@ -140,8 +158,8 @@ func (p *payload) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// event is the next one, nil when none comes for a while. It is valid until the next call.
-func (d *dumper) event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
+// Event is the next one, nil when none comes for a while. It is valid until the next call.
+func (d *Log) Event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
 	d.release()
 	if d.err != nil {
 		return nil, d.err
@@ -152,7 +170,7 @@ func (d *dumper) event(ctx context.Context, wait time.Duration) (binlog.Event, e
 	case r := <-d.events:
 		d.last = r.buffer
 		if r.err != nil {
-			d.err = refused(r.err)
+			d.err = d.ended(r.err)
 		}
 		return r.Event, d.err
 	case <-limit.C:
@@ -162,7 +180,7 @@ func (d *dumper) event(ctx context.Context, wait time.Duration) (binlog.Event, e
 	}
 }
 
-func (d *dumper) release() {
+func (d *Log) release() {
 	if d.last != nil {
 		d.last.Close()
 		d.last = nil
@@ -170,23 +188,8 @@ func (d *dumper) release() {
 }
 
 // Close ends the connection. The event that was given last is not valid any more.
-func (d *dumper) Close() {
+func (d *Log) Close() {
 	close(d.done)
 	_ = d.conn.Close()
 	d.release()
-}
-
-// dial connects for the binary log.
-func (n *node) dial() (*client.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
-	defer cancel()
-	config := n.config.Clone()
-	config.ServerName = n.host
-	return client.ConnectWithDialer(ctx, "tcp", net.JoinHostPort(n.host, port), n.user, "", "",
-		(&net.Dialer{}).DialContext, func(c *client.Conn) error {
-			c.SetTLSConfig(config)
-			c.SetAttributes(map[string]string{"_client_role": "binary_log_listener"})
-			c.ReadTimeout = silence
-			return nil
-		})
 }
