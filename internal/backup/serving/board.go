@@ -26,6 +26,8 @@ const (
 type board struct {
 	mu  sync.Mutex
 	now task.Served
+	// streams are told what is read; nil for none.
+	streams *streams
 	// since is when the store was asked that has not answered yet, the zero time while it is not asked.
 	since time.Time
 	// promotion is the one that counts, nil while it is not known, and unrecorded why not.
@@ -67,6 +69,7 @@ func (b *board) poll(ctx context.Context, a *archived) {
 		b.now.Problem = err.Error()
 		return
 	}
+	b.streams.saw(h, a.chain)
 	b.now = task.Served{GTID: h.Last.String(), Segment: h.Number, Chain: h.Chain, Through: through,
 		Observed: began}
 	if since.Number > 0 {
@@ -94,5 +97,9 @@ func (b *board) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 	now.Promotion, now.Unrecorded = b.promotion, b.unrecorded
 	b.mu.Unlock()
+	if s := b.streams; s != nil {
+		now.Stream, now.Line = s.report()
+		now.LineBefore = s.line
+	}
 	_ = json.NewEncoder(w).Encode(now)
 }

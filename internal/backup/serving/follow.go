@@ -17,6 +17,7 @@ const gapChecks = 20
 type follower struct {
 	*sender
 	archive *archived
+	streams *streams    // nil for the archive alone
 	from    binlog.GTID // the replica has everything up to it
 	until   binlog.GTID // where the replica is to end, none for nowhere
 	beat    time.Duration
@@ -26,7 +27,16 @@ type follower struct {
 
 // run sends what follows a position, until the replica goes or the archive cannot be followed any more.
 func (f *follower) run(ctx context.Context) error {
+	if err := f.stream(ctx, f.resumes()); err != nil {
+		return err
+	}
 	at, err := f.find(ctx)
+	if err == nil {
+		err = f.prove(ctx, at)
+	}
+	if err == nil {
+		err = f.stream(ctx, f.resumes())
+	}
 	if err != nil {
 		return err
 	}
@@ -45,10 +55,17 @@ func (f *follower) run(ctx context.Context) error {
 			return err
 		}
 		if !ok {
-			if err := f.idle(ctx, at, misses); err != nil {
+			err := f.stream(ctx, f.resumes())
+			if err == nil {
+				err = f.idle(ctx, at, misses)
+			}
+			if err != nil {
 				return err
 			}
 			continue
+		}
+		if err := f.passes(ctx, next); err != nil {
+			return err
 		}
 		if at, misses = next, 0; at.Empty() {
 			continue
@@ -95,7 +112,7 @@ func (f *follower) find(ctx context.Context) (binlog.Head, error) {
 	}
 }
 
-// await waits until the archive goes on: all of it is listed only then.
+// await waits until the archive goes on: all of it is listed only then. A stream may go on before.
 func (f *follower) await(ctx context.Context, numbers []uint64) error {
 	var last, newest uint64
 	if len(numbers) > 0 {
@@ -103,6 +120,9 @@ func (f *follower) await(ctx context.Context, numbers []uint64) error {
 	}
 	for newest <= last {
 		err := f.wait(ctx)
+		if err == nil {
+			err = f.stream(ctx, f.resumes())
+		}
 		if err == nil {
 			newest, err = f.archive.newest(ctx)
 		}
@@ -209,12 +229,16 @@ func (f *follower) send(ctx context.Context, h binlog.Head) error {
 	if err := f.rotate(h.Number); err != nil {
 		return err
 	}
-	last := f.from
+	last, marks := f.from, marker{}
 	err = f.archive.read(file, func(kind int, e binlog.Event, t binlog.Transaction) error {
+		is := marks.see(kind, e, t)
 		switch {
 		case kind == binlog.Outside, kind != binlog.Format && (t.GTID.Seq <= f.from.Seq || f.ended(last)):
 			return ctx.Err()
 		case kind == binlog.End:
+			if err := f.remember(t.GTID, is); err != nil {
+				return err
+			}
 			last = t.GTID
 		}
 		f.sent = time.Now()

@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,13 +44,14 @@ func Main(ctx context.Context) error {
 	}
 	a := &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain,
 		to: t.Serve.To, sum: t.Serve.Sum}
-	s := &server{archive: a, poll: pollTime, account: mounted,
+	of := newStreams(*t.Serve)
+	s := &server{archive: a, streams: of, poll: pollTime, account: mounted,
 		trust: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate}}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+strconv.Itoa(task.ServePort))
 	if err != nil {
 		return err
 	}
-	b := &board{}
+	b := &board{streams: of}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.run(ctx, l) })
 	g.Go(func() error { return b.serve(ctx, s.trust) })
@@ -74,9 +76,65 @@ func certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // mounted reads the account, too.
-func mounted() (who account, err error) {
-	user, err := os.ReadFile(filepath.Join(task.SourceDir, task.SourceUser))
-	password, passwordErr := os.ReadFile(filepath.Join(task.SourceDir, task.SourcePassword))
+func mounted() (account, error) { return accountIn(task.SourceDir) }
+
+func accountIn(dir string) (who account, err error) {
+	user, err := os.ReadFile(filepath.Join(dir, task.SourceUser))
+	password, passwordErr := os.ReadFile(filepath.Join(dir, task.SourcePassword))
 	who = account{strings.TrimSpace(string(user)), strings.TrimRight(string(password), "\r\n")}
 	return who, errors.Join(err, passwordErr)
+}
+
+// newStreams returns those of a task. It is nil where nothing was streamed, nor is.
+func newStreams(of task.Serve) *streams {
+	if of.Stream == nil && of.Line == "" {
+		return nil
+	}
+	s := &streams{line: of.Line, pinned: of.Line}
+	if of.Stream != nil {
+		s.servers = of.Stream.Endpoints
+		s.dialled = dialled{who: func() (account, error) { return accountIn(task.UpstreamDir) },
+			trust: func(host string) (*tls.Config, error) { return trusted(*of.Stream, host) }}
+	}
+	return s
+}
+
+// trusted is how the certificate of a server is verified, which is read anew each time, as all of it.
+func trusted(of task.Stream, host string) (*tls.Config, error) {
+	ca, err := os.ReadFile(filepath.Join(task.UpstreamCADir, task.CA))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the Secret of spec.replicaOf.tls.caSecretRef has no certificate in ca.crt")
+	}
+	out := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: host}
+	if of.Client {
+		pair, err := tls.LoadX509KeyPair(filepath.Join(task.UpstreamClientDir, "tls.crt"),
+			filepath.Join(task.UpstreamClientDir, "tls.key"))
+		if err != nil {
+			return nil, err
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	if of.AnyName {
+		out.InsecureSkipVerify = true //nolint:gosec // the certificate is verified, and not its name
+		out.VerifyConnection = func(s tls.ConnectionState) error { return ofCA(s.PeerCertificates, roots) }
+	}
+	return out, nil
+}
+
+// ofCA verifies a certificate without its name.
+func ofCA(chain []*x509.Certificate, roots *x509.CertPool) error {
+	if len(chain) == 0 {
+		return errors.New("the server has no certificate")
+	}
+	between := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	return err
 }

@@ -23,6 +23,7 @@ const maxReplicas = 16
 // server lets replicas in.
 type server struct {
 	archive *archived
+	streams *streams // nil for the archive alone
 	trust   *tls.Config
 	account func() (account, error)
 	poll    time.Duration
@@ -75,7 +76,7 @@ func (s *server) serve(ctx context.Context, conn net.Conn) error {
 	if err != nil {
 		return err // the replica connects again
 	}
-	in := &session{packets: p, archive: s.archive, last: last, poll: s.poll}
+	in := &session{packets: p, archive: s.archive, streams: s.streams, last: last, poll: s.poll}
 	return in.run(ctx)
 }
 

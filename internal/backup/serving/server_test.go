@@ -24,10 +24,21 @@ type mariadb struct {
 
 func start(t *testing.T, image string, options ...string) *mariadb {
 	t.Helper()
+	return startIn(t, newDir(t), image, options...)
+}
+
+func newDir(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "serving-") //nolint:usetesting // the container writes there as another user
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// startIn starts a server with a directory of the host, /run/d in the container.
+func startIn(t *testing.T, dir, image string, options ...string) *mariadb {
+	t.Helper()
 	script := "[ -e /run/d/data ] || mariadb-install-db --no-defaults --skip-test-db " +
 		"--auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null; " +
 		"exec mariadbd --no-defaults --user=root --datadir=/run/d/data --socket=/run/d/s " +

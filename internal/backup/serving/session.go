@@ -35,6 +35,7 @@ const (
 type session struct {
 	*packets
 	archive *archived
+	streams *streams    // nil for the archive alone
 	last    binlog.GTID // the archive's last transaction: its domain and its server
 	poll    time.Duration
 
@@ -83,7 +84,7 @@ func (s *session) query(text string) error {
 	case upper == "SELECT UNIX_TIMESTAMP()":
 		return s.row([]string{"UNIX_TIMESTAMP()"}, []string{strconv.FormatInt(time.Now().Unix(), 10)})
 	case strings.HasPrefix(upper, "SHOW VARIABLES LIKE 'SERVER_ID'"):
-		return s.row([]string{"Variable_name", "Value"}, []string{"server_id", strconv.Itoa(int(s.last.Server))})
+		return s.row([]string{"Variable_name", "Value"}, []string{"server_id", strconv.Itoa(int(s.streams.number(s.last.Server)))})
 	case upper == "SELECT @MASTER_BINLOG_CHECKSUM":
 		return s.row([]string{"@master_binlog_checksum"}, []string{"NONE"})
 	case upper == "SELECT @@GLOBAL.GTID_DOMAIN_ID":
@@ -111,8 +112,9 @@ func (s *session) set(name, value string) {
 // dump sends the archive. What keeps it from being followed reaches the replica as its channel's error.
 func (s *session) dump(ctx context.Context) error {
 	err := s.follow(ctx)
-	if ctx.Err() != nil {
-		return err
+	var over errStream
+	if ctx.Err() != nil || errors.As(err, &over) {
+		return err // it connects again without an error
 	}
 	number, text := failure(err)
 	return errors.Join(err, s.refuse(number, "HY000", text))
@@ -127,6 +129,10 @@ func failure(err error) (number uint16, text string) {
 	if errors.As(err, &final) {
 		return fatal, Refused + err.Error()
 	}
+	var anew errAnew
+	if errors.As(err, &anew) {
+		return fatal, err.Error()
+	}
 	return passing, err.Error()
 }
 
@@ -135,7 +141,7 @@ func (s *session) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, from: from,
+	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, streams: s.streams, from: from,
 		beat: s.beat, poll: s.poll, sent: time.Now()}
 	if s.until != "" {
 		if f.until, err = position(s.until, s.last.Domain); err != nil {

@@ -36,6 +36,10 @@ type written struct {
 	at  binlog.Head
 	// line is the line of history of what is stored next, "a" by default.
 	line string
+	// earlier are the lines before that one.
+	earlier []binlog.Line
+	// streams are what is streamed, nil for nothing.
+	streams *streams
 	// held keeps segments away from the store while it is not nil.
 	held map[string][]byte
 }
@@ -84,7 +88,8 @@ func (w *written) add(last binlog.GTID, transactions int, content ...[]byte) {
 func (w *written) put(h binlog.Head, body []byte) {
 	w.Helper()
 	h.Format, h.Number, h.Before = binlog.FormatVersion, w.at.Number+1, w.at.Checksum
-	h.Lines, h.LastSum = []binlog.Line{{History: "h", ID: cmp.Or(w.line, "a")}}, "sum of "+h.Last.String()
+	h.Lines = append(append([]binlog.Line{}, w.earlier...), binlog.Line{History: "h", ID: cmp.Or(w.line, "a")})
+	h.LastSum = "sum of " + h.Last.String()
 	line, err := h.Encode()
 	switch {
 	case err == nil && w.held != nil:
@@ -124,7 +129,7 @@ func (w *written) serve(t *testing.T, address string) (port int, ca []byte, stop
 	if err != nil {
 		w.Fatal(err)
 	}
-	s := &server{archive: w.archived, trust: &tls.Config{MinVersion: tls.VersionTLS12,
+	s := &server{archive: w.archived, streams: w.streams, trust: &tls.Config{MinVersion: tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair}}, poll: testPoll,
 		account: func() (account, error) { return account{testUser, testPassword}, nil }}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,6 +9,11 @@ const (
 	ServedPort = 8445
 	// PathServed is the path there.
 	PathServed = "/served"
+	// UpstreamDir has the account that a stream logs in with, in the files SourceUser and SourcePassword; UpstreamCADir
+	// the CA of the servers in the file CA, and UpstreamClientDir a certificate of the program and its key.
+	UpstreamDir       = "/etc/backup/upstream"
+	UpstreamCADir     = "/etc/backup/upstream-ca"
+	UpstreamClientDir = "/etc/backup/upstream-client"
 )
 
 // Refused begins the error of a channel whose cluster cannot be followed any more by that archive: it is to be seeded
@@ -38,6 +43,30 @@ type Served struct {
 	// it is not known. Unrecorded is why not, "" for nothing.
 	Promotion  *Promotion `json:"promotion,omitempty"`
 	Unrecorded string     `json:"unrecorded,omitempty"`
+	// Stream is what is known of the stream, nil where there is none to be.
+	Stream *Streamed `json:"stream,omitempty"`
+	// Line is the line of history to record as Serve.Line in the place of LineBefore, "" for none.
+	Line       string `json:"line,omitempty"`
+	LineBefore string `json:"lineBefore,omitempty"`
+}
+
+// Streamed is the stream of a server that is followed.
+type Streamed struct {
+	// Endpoint is HOST:PORT of the server, that of the last attempt while none is Connected.
+	Endpoint  string `json:"endpoint,omitempty"`
+	Connected bool   `json:"connected,omitempty"`
+	// Error is why there is none, of each server that was tried; "" while one runs.
+	Error string `json:"error,omitempty"`
+}
+
+// Stream is which servers are streamed from, in the order in which they are tried.
+type Stream struct {
+	// Endpoints are HOST:PORT of each.
+	Endpoints []string `json:"endpoints"`
+	// AnyName takes any certificate of the CA, whatever its name.
+	AnyName bool `json:"anyName,omitempty"`
+	// Client shows a certificate to the servers.
+	Client bool `json:"client,omitempty"`
 }
 
 // Serve is an archive that replicas follow.
@@ -54,4 +83,9 @@ type Serve struct {
 	// creates nothing conditionally.
 	Promotion    *Promotion `json:"promotion,omitempty"`
 	SingleWriter bool       `json:"singleWriter,omitempty"`
+	// Line is the line of history (HISTORY/ID) in which the follower may have been sent more than the archive had: of a
+	// later line nothing is sent before it is shown that nothing of this one was lost. "" where nothing was streamed.
+	Line string `json:"line,omitempty"`
+	// Stream is what is streamed from, nil for the archive alone.
+	Stream *Stream `json:"stream,omitempty"`
 }
