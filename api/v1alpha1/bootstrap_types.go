@@ -262,6 +262,12 @@ type ReplayStatus struct {
 	// later chain only if that begins exactly where this one has ended, and has its number here then.
 	// +optional
 	Chain int64 `json:"chain,omitempty"`
+	// line is the line of history (HISTORY/ID) of the archive in which the cluster may have been sent more than was
+	// archived (spec.replicaOf.endpoints): it goes on in a later one only with nothing that is not in the archive. Absent
+	// where nothing was streamed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Line string `json:"line,omitempty"`
 	// reached is the GTID of the last applied transaction, the same on every node.
 	// +optional
 	Reached string `json:"reached,omitempty"`

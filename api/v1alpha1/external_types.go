@@ -152,6 +152,9 @@ type ReplicationStatus struct {
 	// Absent before spec.cutover, and for a server.
 	// +optional
 	Promotion *PromotionRecord `json:"promotion,omitempty"`
+	// stream is what is known of the stream of spec.replicaOf.endpoints. Absent without those.
+	// +optional
+	Stream *FollowedStream `json:"stream,omitempty"`
 	// node is the one that runs the channel.
 	// +optional
 	Node string `json:"node,omitempty"`
@@ -162,7 +165,7 @@ type ReplicationStatus struct {
 	// +optional
 	Applied string `json:"applied,omitempty"`
 	// secondsBehind is the age of the transaction that is being applied, 0 when nothing is left to apply. Absent while it
-	// is not known, and for an archive: archive.through is how old that is.
+	// is not known, and for an archive: archive.through is how old that is, and stream.secondsBehind how far a stream is.
 	// +optional
 	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
 	// held is where all nodes have stopped for a comparison with the source, and until when, as the annotation

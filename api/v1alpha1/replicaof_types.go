@@ -6,10 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReplicaOf names a cluster that this one follows by the archive of its binary log, without any connection to it: a
+// ReplicaOf names a cluster that this one follows by the archive of its binary log, and needs no connection to it: a
 // second site. The cluster begins with the newest backup in the store, and goes on with what is archived
-// (spec.backup.pointInTime of the other one). All nodes refuse the writes of clients until spec.cutover, except those
-// of accounts with the privilege READ ONLY ADMIN, as root.
+// (spec.backup.pointInTime of the other one), or with what endpoints send before that. All nodes refuse the writes of
+// clients until spec.cutover, except those of accounts with the privilege READ ONLY ADMIN, as root.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.endpoints) ? has(self.credentialsSecretRef) && has(self.tls) : !has(self.credentialsSecretRef) && !has(self.tls)",fieldPath=".endpoints",message="endpoints need credentialsSecretRef and tls, which are for them alone: set all three, or none"
 type ReplicaOf struct {
 	// storeRef names a GaleraBackupStore in this cluster's namespace: the store that has the other cluster's backups and
 	// archive. When this cluster takes over, that is recorded there, in the other one's directory: its credentials have to
@@ -24,6 +26,60 @@ type ReplicaOf struct {
 	// NAME-source mount it, and no database pod does. It is needed for as long as the cluster follows.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+	// endpoints are servers of the cluster that is followed, as HOST:PORT, 8 at most, in the order in which they are tried:
+	// nodes, or a Service that leads to them. NAME-source streams what one of them writes before it is archived, and goes
+	// on with the archive while none can be streamed from. They can be changed at any time. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=260
+	// +kubebuilder:validation:items:Pattern=`^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[1-9][0-9]{0,4}$`
+	Endpoints []string `json:"endpoints,omitempty"`
+	// credentialsSecretRef names a Secret in this cluster's namespace with the keys username and password of an account of
+	// the other cluster, which needs REPLICATION SLAVE on *.* and nothing else. Only the Deployment NAME-source mounts it.
+	// +optional
+	CredentialsSecretRef *LocalName `json:"credentialsSecretRef,omitempty"`
+	// tls is how the certificates of the endpoints are verified.
+	// +optional
+	TLS *EndpointTLS `json:"tls,omitempty"`
+}
+
+// EndpointTLS is how the certificates of endpoints are verified.
+type EndpointTLS struct {
+	// caSecretRef names a Secret in this cluster's namespace with the certificate of the CA in the key ca.crt: the
+	// other cluster has it in its ConfigMap NAME-ca.
+	// +required
+	CASecretRef LocalName `json:"caSecretRef"`
+	// certificateSecretRef names a Secret in this cluster's namespace with a certificate for the account (tls.crt, tls.key),
+	// if that requires one. Default: none is shown.
+	// +optional
+	CertificateSecretRef *LocalName `json:"certificateSecretRef,omitempty"`
+	// verify is Identity (the certificate is the CA's, and names the endpoint's host) or CA (any certificate of that CA will
+	// do). Default: Identity.
+	// +optional
+	// +kubebuilder:default=Identity
+	// +kubebuilder:validation:Enum=Identity;CA
+	Verify string `json:"verify,omitempty"`
+}
+
+// FollowedStream is what is known of the stream of spec.replicaOf.endpoints.
+type FollowedStream struct {
+	// endpoint is the server that is streamed from, or that was tried last.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+	// connected reports whether it is streamed from: the archive is followed otherwise.
+	// +optional
+	Connected bool `json:"connected,omitempty"`
+	// secondsBehind is the age of the transaction that is being applied, 0 when nothing is left to apply. Absent while it
+	// is not known, and while nothing is streamed.
+	// +optional
+	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
+	// error is why there is none, of each endpoint that was tried: how its last stream has ended, or why it could not be
+	// begun. Absent while one runs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Error string `json:"error,omitempty"`
 }
 
 // ReplicatedCluster is a cluster as a store knows it: it need not be in this Kubernetes, nor exist any more.

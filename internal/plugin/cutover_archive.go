@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
 // archiveCutover is the part of the command's help about archives.
@@ -55,11 +56,28 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, f
 		return fmt.Errorf("%s; nothing was changed", line)
 	}
 	e.say("the archive's last transaction is %s: %s", c.Status.Replication.Archive.GTID, held(c, time.Now()))
-	cutover := map[string]any{"gtid": c.Status.Replication.Archive.GTID}
+	end := lastOf(c.Status.Replication)
+	if end != c.Status.Replication.Archive.GTID {
+		e.say("the cluster has more than the archive, from a stream: everything up to %s", end)
+	}
+	cutover := map[string]any{"gtid": end}
 	if f.unrecorded {
 		cutover["withoutRecord"] = true
 	}
 	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": cutover}})
+}
+
+// lastOf is the last transaction that is to be applied: the archive's, or the one that the cluster has applied, where a
+// stream has brought more than was archived. What was received and not applied may not be there any more.
+func lastOf(r *v1alpha1.ReplicationStatus) string {
+	archive, err := binlog.Parse(r.Archive.GTID)
+	if err != nil || r.Stream == nil {
+		return r.Archive.GTID
+	}
+	if applied, _ := binlog.In(r.Applied, archive.Domain); applied.Follows(archive) {
+		return applied.String()
+	}
+	return r.Archive.GTID
 }
 
 // readings counts how often an archive was read anew since the command began, by the clock that reads it.

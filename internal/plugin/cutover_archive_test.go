@@ -90,3 +90,27 @@ func TestReadings(t *testing.T) {
 		t.Error("a cluster whose archive is not known is not waited for")
 	}
 }
+
+// TestLastOf: a cluster that was streamed to does not give up what it has applied and the archive lacks.
+func TestLastOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		applied  string
+		streamed bool
+		want     string
+	}{
+		"the archive alone":       {"0-1-9", false, "0-1-7"},
+		"behind the archive":      {"0-1-5", true, "0-1-7"},
+		"at its end":              {"0-1-7", true, "0-1-7"},
+		"ahead of it":             {"4-1-3,0-1-9", true, "0-1-9"},
+		"another server's number": {"0-2-9", true, "0-1-7"},
+		"nothing is known":        {"", true, "0-1-7"},
+	} {
+		r := &v1alpha1.ReplicationStatus{Applied: tc.applied, Archive: &v1alpha1.FollowedArchive{GTID: "0-1-7"}}
+		if tc.streamed {
+			r.Stream = &v1alpha1.FollowedStream{}
+		}
+		if got := lastOf(r); got != tc.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -48,7 +48,9 @@ func TestFollowedArchive(t *testing.T) {
 			Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
 		archive := &v1alpha1.FollowedArchive{GTID: "0-1-7", Through: new(metav1.NewTime(time.Unix(1e9, 0))),
 			Message: tc.message}
-		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Archive: archive}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Archive: archive,
+			Stream: &v1alpha1.FollowedStream{Endpoint: "db:3306", Connected: name != "is refused",
+				SecondsBehind: new(int64(77))}}
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
 		}
@@ -78,6 +80,9 @@ func TestFollowedArchive(t *testing.T) {
 			}
 		}
 		r := c.Status.Replication
+		if s := r.Stream; s == nil || (s.SecondsBehind != nil) != (name == "follows") {
+			t.Errorf("%s: the stream: %+v", name, s)
+		}
 		if r.Store != "offsite" || r.Archive != archive || r.SecondsBehind != nil ||
 			!strings.HasPrefix(r.Source, c.Name+"-source.site.svc:") {
 			t.Errorf("%s: %+v", name, r)

@@ -94,6 +94,13 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 		out.Store, out.SecondsBehind = r.StoreRef.Name, nil // that would be against what was received
 		if before != nil {
 			out.Archive, out.Promotion = before.Archive, before.Promotion // controllers/galeracluster/serving
+			out.Stream = before.Stream.DeepCopy()
+		}
+		if out.Stream != nil {
+			out.Stream.SecondsBehind = nil
+			if out.Stream.Connected && f.of != nil && f.of.Channel != nil {
+				out.Stream.SecondsBehind = f.of.Channel.SecondsBehind
+			}
 		}
 	}
 	if f.node == "" || f.of.Waiting != "" {

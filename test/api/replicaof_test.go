@@ -40,11 +40,22 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const of = "replicaOf: {storeRef: {name: s}, cluster: {name: shop}, identitySecretRef: {name: k}}"
+	const streamed = "replicaOf: {storeRef: {name: s}, cluster: {name: shop}, identitySecretRef: {name: k}, endpoints: " +
+		"['db.test:3306', '[fd00::1]:3306'], credentialsSecretRef: {name: a}, tls: {caSecretRef: {name: c}}}"
 	for name, tc := range map[string]struct{ with, says string }{
 		"an archive":    {"storage: {size: 1Gi}, " + of, ""},
 		"nothing of it": {"storage: {size: 1Gi}, replicaOf: {storeRef: {name: s}, cluster: {}}", "identitySecretRef"},
 		"a backup, too": {"storage: {size: 1Gi}, " + of +
 			", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}", "remove bootstrapFrom"},
+		"a stream": {"storage: {size: 1Gi}, " + streamed, ""},
+		"a stream without an account": {"storage: {size: 1Gi}, " + strings.Replace(streamed,
+			"credentialsSecretRef: {name: a}, ", "", 1), "set all three, or none"},
+		"a stream without a CA": {"storage: {size: 1Gi}, " + strings.Replace(streamed,
+			", tls: {caSecretRef: {name: c}}", "", 1), "set all three, or none"},
+		"an account for nothing": {"storage: {size: 1Gi}, " + strings.Replace(streamed,
+			"endpoints: ['db.test:3306', '[fd00::1]:3306'], ", "", 1), "set all three, or none"},
+		"an endpoint without a port": {"storage: {size: 1Gi}, " + strings.Replace(streamed, "db.test:3306", "db.test", 1),
+			"endpoints"},
 		"an archive of its own": {"storage: {size: 1Gi}, " + of + ", backup: {storeRef: {name: s}, pointInTime: {enabled: " +
 			"true}}", "different server_ids"},
 		"an archive of its own, cut over": {"storage: {size: 1Gi}, " + of + ", cutover: {gtid: 0-1-7}, backup: {storeRef: " +
@@ -78,6 +89,12 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 	c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring}
 	must(t, kube.Status().Update(ctx, c))
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf.Cluster.Name = "shop" }), "create a new cluster")
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	must(t, update(func(c *v1alpha1.GaleraCluster) { // that can be changed at any time
+		c.Spec.ReplicaOf.Endpoints = []string{"db.test:3306"}
+		c.Spec.ReplicaOf.CredentialsSecretRef = &v1alpha1.LocalName{Name: "a"}
+		c.Spec.ReplicaOf.TLS = &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "c"}}
+	}))
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
 	c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -91,7 +92,9 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, serv
 	to := next.Status.Replication
 	to.Archive = archive(to.Archive, served, problem)
 	to.Promotion = recorded(c, served)
+	to.Stream = stream(c, to.Stream, served, problem)
 	goOn(&next.Status, served)
+	record(&next.Status, served)
 	if equality.Semantic.DeepEqual(c.Status, next.Status) {
 		return nil
 	}
@@ -117,6 +120,41 @@ func archive(before *v1alpha1.FollowedArchive, served *task.Served, problem stri
 		out.Message = served.Problem
 	}
 	return out
+}
+
+// stream is what is known now of the stream. While the program does not answer, none is known to run.
+func stream(c *v1alpha1.GaleraCluster, before *v1alpha1.FollowedStream, served *task.Served,
+	problem string) *v1alpha1.FollowedStream {
+	if job.Upstream(c) == nil {
+		return nil
+	}
+	out := &v1alpha1.FollowedStream{}
+	if before != nil {
+		out.Endpoint, out.SecondsBehind = before.Endpoint, before.SecondsBehind
+	}
+	if served != nil && served.Stream != nil {
+		of := served.Stream
+		out.Endpoint, out.Connected, out.Error = of.Endpoint, of.Connected, of.Error
+	} else if problem != "" {
+		out.Error = "whether it is streamed is not known: " + problem
+	}
+	if !out.Connected {
+		out.SecondsBehind = nil
+	}
+	out.Error = strings.ToValidUTF8(out.Error[:min(len(out.Error), maxStreamError)], "")
+	return out
+}
+
+// maxStreamError is what is kept of an error.
+const maxStreamError = 1000
+
+// record writes down the line of history in which the program may stream. It asks for a later one once the cluster has
+// everything before that, and sends nothing of it before.
+func record(to *v1alpha1.GaleraClusterStatus, served *task.Served) {
+	if served != nil && served.Line != "" && to.Restore != nil && to.Restore.Replay != nil &&
+		to.Restore.Replay.Line == served.LineBefore {
+		to.Restore.Replay.Line = served.Line
+	}
 }
 
 // observe has the program there, and asks it. problem is what keeps it from serving.
@@ -223,7 +261,7 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (prob
 	t := task.Serve{Dir: seeded.Directory,
 		Chain: uint64(seeded.Replay.Chain), //nolint:gosec // it was written from such
 		To:    uint64(seeded.Replay.To),    //nolint:gosec // the same
-		Sum:   seeded.Replay.Sum}
+		Sum:   seeded.Replay.Sum, Line: seeded.Replay.Line, Stream: job.Upstream(c)}
 	if t.Promotion = promotion(c); t.Promotion != nil {
 		t.SingleWriter = s.Spec.SingleWriter
 	}

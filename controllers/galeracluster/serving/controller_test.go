@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -168,6 +169,80 @@ func TestServed(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+// TestStreamed: what is streamed is in the task, and what is known of it in the status. A line of history is recorded
+// once, in the place of the one that the program had.
+func TestStreamed(t *testing.T) {
+	w := newWorld(t)
+	update := func(edit func(*v1alpha1.GaleraCluster)) {
+		t.Helper()
+		w.archive()
+		edit(w.c)
+		if err := w.Update(t.Context(), w.c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(func(c *v1alpha1.GaleraCluster) {
+		r := c.Spec.ReplicaOf
+		r.Endpoints, r.CredentialsSecretRef = []string{"db.test:3306"}, &v1alpha1.LocalName{Name: "account"}
+		r.TLS = &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}, Verify: v1alpha1.VerifyIdentity}
+	})
+	task := func() string {
+		t.Helper()
+		d := &appsv1.Deployment{}
+		if !w.there(d) {
+			t.Fatal("no Deployment")
+		}
+		return d.Spec.Template.Spec.Containers[0].Env[0].Value
+	}
+	answer := func(of task0) *v1alpha1.FollowedStream {
+		t.Helper()
+		w.served = &of
+		w.pass()
+		w.pass()
+		return w.c.Status.Replication.Stream
+	}
+	const stream = `"stream":{"endpoints":["db.test:3306"]}`
+	archive := task0{GTID: "0-1-9", Through: w.now, Observed: w.now, Chain: 7}
+	first := archive
+	first.Line, first.Stream = "h/a", &streamed{}
+	if s := answer(first); s == nil || s.Connected || w.c.Status.Restore.Replay.Line != "h/a" ||
+		!strings.Contains(task(), `"line":"h/a",`+stream) {
+		t.Errorf("%+v, %+v, %s", s, w.c.Status.Restore.Replay, task())
+	}
+	late := first // by a program that does not know yet
+	late.Line = "h/z"
+	if answer(late); w.c.Status.Restore.Replay.Line != "h/a" {
+		t.Errorf("recorded in the place of another one: %+v", w.c.Status.Restore.Replay)
+	}
+	runs := archive
+	runs.LineBefore, runs.Stream = "h/a", &streamed{Endpoint: "db.test:3306", Connected: true}
+	if s := answer(runs); s == nil || !s.Connected || s.Endpoint != "db.test:3306" || s.Error != "" ||
+		w.c.Status.Restore.Replay.Line != "h/a" {
+		t.Errorf("%+v, %+v", s, w.c.Status.Restore.Replay)
+	}
+	broken := runs
+	broken.Stream = &streamed{Endpoint: "db.test:3306", Error: strings.Repeat("é", 1000)}
+	if s := answer(broken); s == nil || s.Connected || len(s.Error) > 1000 || !utf8.ValidString(s.Error) {
+		t.Errorf("%+v", s)
+	}
+	answer(runs)
+	w.served = nil
+	if w.pass(); w.c.Status.Replication.Stream.Connected || w.c.Status.Replication.Stream.Error == "" {
+		t.Errorf("no answer: %+v", w.c.Status.Replication.Stream)
+	}
+	update(func(c *v1alpha1.GaleraCluster) {
+		c.Spec.ReplicaOf.Endpoints, c.Spec.ReplicaOf.CredentialsSecretRef, c.Spec.ReplicaOf.TLS = nil, nil, nil
+	})
+	if s := answer(archive); s != nil || strings.Contains(task(), "stream") || !strings.Contains(task(), `"line":"h/a"`) {
+		t.Errorf("the archive alone: %+v, %s", s, task())
+	}
+}
+
+type (
+	task0    = task.Served
+	streamed = task.Streamed
+)
 
 // TestNotServed: what is missing is named, and no pod is made without it, or of a chain that is not known.
 func TestNotServed(t *testing.T) {

@@ -43,7 +43,47 @@ func Source(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, keys v1alp
 		secret.Items = append(secret.Items, corev1.KeyToPath{Key: key, Path: key})
 	}
 	mount(pod, volumeSource, task.SourceDir, corev1.VolumeSource{Secret: secret})
+	addUpstream(pod, c)
 	return d, nil
+}
+
+const (
+	volumeUpstream       = "upstream"
+	volumeUpstreamCA     = "upstream-ca"
+	volumeUpstreamClient = "upstream-client"
+)
+
+// Upstream is what the pod streams from, nil for nothing.
+func Upstream(c *v1alpha1.GaleraCluster) *task.Stream {
+	r := c.Spec.ReplicaOf
+	if r == nil || len(r.Endpoints) == 0 || r.TLS == nil {
+		return nil
+	}
+	return &task.Stream{Endpoints: r.Endpoints, AnyName: r.TLS.Verify == v1alpha1.VerifyCA,
+		Client: r.TLS.CertificateSecretRef != nil}
+}
+
+// addUpstream mounts what the pod logs in to the cluster with that is followed. Without it there is no stream, and the
+// archive is served all the same.
+func addUpstream(pod *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
+	if Upstream(c) == nil {
+		return
+	}
+	add := func(name, path, secret string, keys ...string) {
+		source := &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440)), Optional: new(true)}
+		for _, key := range keys {
+			source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: key})
+		}
+		mount(pod, name, path, corev1.VolumeSource{Secret: source})
+	}
+	r := c.Spec.ReplicaOf
+	if r.CredentialsSecretRef != nil {
+		add(volumeUpstream, task.UpstreamDir, r.CredentialsSecretRef.Name, task.SourceUser, task.SourcePassword)
+	}
+	add(volumeUpstreamCA, task.UpstreamCADir, r.TLS.CASecretRef.Name, task.CA)
+	if of := r.TLS.CertificateSecretRef; of != nil {
+		add(volumeUpstreamClient, task.UpstreamClientDir, of.Name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	}
 }
 
 // SourceService leads to that pod.

@@ -2,10 +2,13 @@ package job
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -44,7 +47,7 @@ func TestSource(t *testing.T) {
 	}
 	var reported task.Task
 	if err := json.Unmarshal([]byte(container.Env[0].Value), &reported); err != nil || reported.Serve == nil ||
-		*reported.Serve != (task.Serve{Dir: "prod/shop/1", Chain: 7}) || reported.Store.Bucket != "backups" {
+		!reflect.DeepEqual(*reported.Serve, task.Serve{Dir: "prod/shop/1", Chain: 7}) || reported.Store.Bucket != "backups" {
 		t.Errorf("%s: %v", container.Env[0].Value, err)
 	}
 	service := SourceService(c)
@@ -70,5 +73,47 @@ func TestSource(t *testing.T) {
 	}
 	if string(secret.Data[task.CA]) != "cert" {
 		t.Errorf("%s", secret.Data[task.CA])
+	}
+}
+
+// TestUpstream: the pod of a cluster that streams gets the account and the CA for that, and serves the archive without
+// them, too.
+func TestUpstream(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name, c.Namespace = "shop", "site"
+	for name, tc := range map[string]struct {
+		of   *v1alpha1.ReplicaOf
+		want []string
+		task *task.Stream
+	}{
+		"the archive alone": {of: &v1alpha1.ReplicaOf{}},
+		"a stream": {of: &v1alpha1.ReplicaOf{Endpoints: []string{"a:3306"},
+			CredentialsSecretRef: &v1alpha1.LocalName{Name: "account"},
+			TLS:                  &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}, Verify: "Identity"}},
+			want: []string{"account [username password]", "ca [ca.crt]"}, task: &task.Stream{Endpoints: []string{"a:3306"}}},
+		"with a certificate": {of: &v1alpha1.ReplicaOf{Endpoints: []string{"a:3306", "b:1"},
+			CredentialsSecretRef: &v1alpha1.LocalName{Name: "account"},
+			TLS: &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}, Verify: "CA",
+				CertificateSecretRef: &v1alpha1.LocalName{Name: "pair"}}},
+			want: []string{"account [username password]", "ca [ca.crt]", "pair [tls.crt tls.key]"},
+			task: &task.Stream{Endpoints: []string{"a:3306", "b:1"}, AnyName: true, Client: true}},
+	} {
+		c.Spec.ReplicaOf = tc.of
+		pod := &corev1.PodSpec{Containers: []corev1.Container{{}}}
+		addUpstream(pod, c)
+		var got []string
+		for i, v := range pod.Volumes {
+			keys := []string{}
+			for _, item := range v.Secret.Items {
+				keys = append(keys, item.Key)
+			}
+			got = append(got, fmt.Sprintf("%s %v", v.Secret.SecretName, keys))
+			if !*v.Secret.Optional || !pod.Containers[0].VolumeMounts[i].ReadOnly {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+		if !slices.Equal(got, tc.want) || !reflect.DeepEqual(Upstream(c), tc.task) {
+			t.Errorf("%s: %q, %+v", name, got, Upstream(c))
+		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 type board struct {
 	mu  sync.Mutex
 	now task.Served
-	// streams are told what is read; nil for none.
+	// streams get what is read; nil for none.
 	streams *streams
 	// since is when the store was asked that has not answered yet, the zero time while it is not asked.
 	since time.Time

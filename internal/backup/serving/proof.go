@@ -97,9 +97,6 @@ func stands(at, last binlog.Head, line string) standing {
 	index := func(lines []binlog.Line, name string) int {
 		return slices.IndexFunc(lines, func(l binlog.Line) bool { return l.String() == name })
 	}
-	if after(at, line) {
-		return beyond
-	}
 	of, own := index(last.Lines, line), index(last.Lines, at.Line().String())
 	if of < 0 || own < 0 || own > of {
 		return beyond
@@ -109,5 +106,6 @@ func stands(at, last binlog.Head, line string) standing {
 
 // after reports whether a segment is of a later line of history than line.
 func after(h binlog.Head, line string) bool {
-	return h.Line().String() != line && slices.ContainsFunc(h.Lines, func(l binlog.Line) bool { return l.String() == line })
+	return h.Line().String() != line &&
+		slices.ContainsFunc(h.Lines, func(l binlog.Line) bool { return l.String() == line })
 }

@@ -36,6 +36,7 @@ func TestStands(t *testing.T) {
 		"a later one":             {lines("a", "b"), lines("a", "b"), "h/a", beyond},
 		"two later":               {lines("a", "b", "c"), lines("a", "b", "c"), "h/a", beyond},
 		"of another chain":        {lines("c"), lines("c", "d"), "h/a", beyond},
+		"a later one, cut short":  {lines("c"), lines("a", "c"), "h/a", beyond},
 		"its own in a new chain":  {lines("b"), lines("b", "c"), "h/b", within},
 		"no line is known":        {nil, lines("a"), "h/a", beyond},
 		"another history's":       {[]binlog.Line{{History: "g", ID: "a"}}, lines("a"), "h/a", beyond},
@@ -134,16 +135,18 @@ func TestProve(t *testing.T) {
 		goesOn  string
 		held    bool
 	}{
-		"the archive alone":                     {seq: 7},
-		"not recorded yet":                      {servers: server, seq: 7, goesOn: "h/b"},
-		"of its line":                           {line: "h/a", servers: server, seq: 5},
-		"where the chain begins":                {line: "h/a", servers: server, seq: 3},
-		"of the line before":                    {line: "h/b", servers: server, seq: 5},
-		"of its line, later":                    {line: "h/b", servers: server, seq: 7},
-		"of a later line":                       {line: "h/a", servers: server, seq: 7, refused: "may have been lost"},
-		"of a later line, streamed before":      {line: "h/a", seq: 7, refused: "may have been lost"},
-		"of a later line, and sent":             {line: "h/a", servers: server, seq: 7, sent: same, goesOn: "h/b", held: true},
-		"of a later line, and another was sent": {line: "h/a", seq: 7, sent: mark{"x", 1}, refused: "another one in the archive"},
+		"the archive alone":                {seq: 7},
+		"not recorded yet":                 {servers: server, seq: 7, goesOn: "h/b"},
+		"of its line":                      {line: "h/a", servers: server, seq: 5},
+		"where the chain begins":           {line: "h/a", servers: server, seq: 3},
+		"of the line before":               {line: "h/b", servers: server, seq: 5},
+		"of its line, later":               {line: "h/b", servers: server, seq: 7},
+		"of a later line":                  {line: "h/a", servers: server, seq: 7, refused: "may have been lost"},
+		"of a later line, streamed before": {line: "h/a", seq: 7, refused: "may have been lost"},
+		"of a later line, and sent": {line: "h/a", servers: server, seq: 7, sent: same, goesOn: "h/b",
+			held: true},
+		"of a later line, and another was sent": {line: "h/a", seq: 7, sent: mark{"x", 1},
+			refused: "another one in the archive"},
 		"of a later line, and repeated": {line: "h/a", seq: 7, sent: mark{same.sum, same.time + 9},
 			refused: "another one in the archive"},
 		"of its line, at another time":      {line: "h/b", seq: 7, sent: mark{same.sum, same.time + 9}},
@@ -203,8 +206,8 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestLeaves: no stream runs while the archive is of another line of history, or of another chain, or has had for a while
-// what the stream has not brought.
+// TestLeaves: no stream runs while the archive is of another line of history, or of another chain, or has had for a
+// while what the stream has not brought.
 func TestLeaves(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -217,9 +220,10 @@ func TestLeaves(t *testing.T) {
 		"ahead of the archive": {[]binlog.Head{{Chain: 1, Last: gtid(5)}, {Chain: 1, Last: gtid(6)}}, 7, "", true},
 		"read once":            {[]binlog.Head{{Chain: 1, Last: gtid(9)}}, 7, "", true},
 		"not much behind":      {[]binlog.Head{{Chain: 1, Last: gtid(7)}, {Chain: 1, Last: gtid(9)}}, 7, "", true},
-		"behind":               {[]binlog.Head{{Chain: 1, Last: gtid(8)}, {Chain: 1, Last: gtid(9)}}, 7, "behind the archive", false},
-		"another chain":        {[]binlog.Head{{Chain: 4, Last: gtid(7)}}, 7, "begun anew", true},
-		"another line":         {[]binlog.Head{{Chain: 1, Last: gtid(7), Lines: lines("a", "b")}}, 7, "h/b", true},
+		"behind": {[]binlog.Head{{Chain: 1, Last: gtid(8)}, {Chain: 1, Last: gtid(9)}}, 7, "behind the archive",
+			false},
+		"another chain": {[]binlog.Head{{Chain: 4, Last: gtid(7)}}, 7, "begun anew", true},
+		"another line":  {[]binlog.Head{{Chain: 1, Last: gtid(7), Lines: lines("a", "b")}}, 7, "h/b", true},
 		"the line again": {[]binlog.Head{{Chain: 1, Last: gtid(7), Lines: lines("b")}, {Chain: 1, Last: gtid(7)}}, 7, "",
 			true},
 	} {

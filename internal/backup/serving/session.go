@@ -84,7 +84,8 @@ func (s *session) query(text string) error {
 	case upper == "SELECT UNIX_TIMESTAMP()":
 		return s.row([]string{"UNIX_TIMESTAMP()"}, []string{strconv.FormatInt(time.Now().Unix(), 10)})
 	case strings.HasPrefix(upper, "SHOW VARIABLES LIKE 'SERVER_ID'"):
-		return s.row([]string{"Variable_name", "Value"}, []string{"server_id", strconv.Itoa(int(s.streams.number(s.last.Server)))})
+		return s.row([]string{"Variable_name", "Value"}, []string{"server_id",
+			strconv.Itoa(int(s.streams.number(s.last.Server)))})
 	case upper == "SELECT @MASTER_BINLOG_CHECKSUM":
 		return s.row([]string{"@master_binlog_checksum"}, []string{"NONE"})
 	case upper == "SELECT @@GLOBAL.GTID_DOMAIN_ID":
@@ -141,7 +142,8 @@ func (s *session) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, streams: s.streams, from: from,
+	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, streams: s.streams,
+		from: from,
 		beat: s.beat, poll: s.poll, sent: time.Now()}
 	if s.until != "" {
 		if f.until, err = position(s.until, s.last.Domain); err != nil {

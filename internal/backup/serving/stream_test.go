@@ -7,13 +7,9 @@ import (
 	"crypto/x509"
 	"database/sql"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -88,7 +84,8 @@ func (s *streamScene) server(image string, options ...string) *mariadb {
 			s.Fatal(err)
 		}
 	}
-	m := startIn(s.whole, dir, image, append(options, "--gtid-domain-id=3", "--log-bin=binlog", "--binlog-format=ROW", "--binlog-checksum=CRC32",
+	m := startIn(s.whole, dir, image, append(options, "--gtid-domain-id=3", "--log-bin=binlog", "--binlog-format=ROW",
+		"--binlog-checksum=CRC32",
 		"--ssl-cert=/run/d/tls.crt", "--ssl-key=/run/d/tls.key", "--require-secure-transport=ON")...)
 	m.mine()
 	m.unlogged("CREATE USER stream IDENTIFIED BY 'a \\\\ secret'")
@@ -157,8 +154,8 @@ func (s *streamScene) ahead() {
 	s.open(fmt.Sprintf("0.0.0.0:%d", s.port), "h/a")
 	s.connected()
 	s.write(20)
-	s.source.run("INSERT INTO shop.t (v) VALUES (REPEAT('large', 4 * 1024 * 1024))", "ALTER TABLE shop.t ADD n INT DEFAULT 5",
-		"FLUSH TABLES")
+	s.source.run("INSERT INTO shop.t (v) VALUES (REPEAT('large', 4 * 1024 * 1024))",
+		"ALTER TABLE shop.t ADD n INT DEFAULT 5", "FLUSH TABLES")
 	s.equal()
 	s.idleStream()
 }
@@ -171,8 +168,8 @@ func (s *streamScene) idleStream() {
 	s.connected()
 }
 
-// foreign: a transaction of another domain that the server has written for itself is not followed, one of another server
-// ends the stream.
+// foreign: a transaction of another domain that the server has written for itself is not followed, one of another
+// server ends the stream.
 func (s *streamScene) foreign() {
 	s.inSession("SET SESSION gtid_domain_id = 3", "CREATE DATABASE local_only")
 	s.write(3)
@@ -337,84 +334,4 @@ func (s *streamScene) lost() {
 	s.open(fmt.Sprintf("0.0.0.0:%d", s.port), "h/a")
 	s.replica.run("STOP SLAVE", "START SLAVE")
 	s.refused("may have been lost")
-}
-
-// link is a connection that can be cut.
-type link struct {
-	*testing.T
-	net.Listener
-	address string
-	mu      sync.Mutex
-	target  string
-	conns   []net.Conn
-}
-
-func newLink(t *testing.T) *link {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &link{T: t, Listener: l, address: l.Addr().String()}
-	t.Cleanup(out.close)
-	go out.run()
-	return out
-}
-
-func (l *link) run() {
-	for {
-		from, err := l.Accept()
-		if err != nil {
-			return
-		}
-		l.mu.Lock()
-		target := l.target
-		l.mu.Unlock()
-		if target == "" {
-			_ = from.Close()
-			continue
-		}
-		to, err := net.Dial("tcp", target) //nolint:noctx // a test's
-		if err != nil {
-			_ = from.Close()
-			continue
-		}
-		l.mu.Lock()
-		l.conns = append(l.conns, from, to)
-		l.mu.Unlock()
-		for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
-			go func() {
-				_, _ = io.Copy(pair[0], pair[1])
-				_, _ = pair[0].Close(), pair[1].Close()
-			}()
-		}
-	}
-}
-
-// to leads to a server from now on.
-func (l *link) to(m *mariadb) {
-	l.Helper()
-	out, err := exec.Command("docker", "inspect", "-f",
-		"{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", m.id).Output()
-	if err != nil {
-		l.Fatal(err)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.target = strings.TrimSpace(string(out)) + ":3306"
-}
-
-func (l *link) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.target = ""
-	for _, c := range l.conns {
-		_ = c.Close()
-	}
-	l.conns = nil
-}
-
-func (l *link) close() {
-	_ = l.Listener.Close()
-	l.cut()
 }
