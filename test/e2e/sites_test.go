@@ -22,6 +22,7 @@ import (
 
 var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 	var first, second *harness.Cluster
+	var objects *harness.ObjectStore
 	var ns, written, last string
 
 	// caughtUp waits until the second site has what the first one has now, on every node the same, row by row.
@@ -43,8 +44,31 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		progress("%s: %s", last, written)
 	}
 
+	// addresses are those of a cluster's pods of a component.
+	addresses := func(ctx SpecContext, namespace, component string) (out []string) {
+		GinkgoHelper()
+		pods := &corev1.PodList{}
+		Expect(kube.List(ctx, pods, kubeclient.InNamespace(namespace),
+			kubeclient.MatchingLabels{"app.kubernetes.io/component": component})).To(Succeed())
+		for _, p := range pods.Items {
+			if p.Status.PodIP != "" && p.Status.Phase == corev1.PodRunning {
+				out = append(out, p.Status.PodIP)
+			}
+		}
+		Expect(out).NotTo(BeEmpty(), component)
+		return out
+	}
+	// numbered is the number of a GTID.
+	numbered := func(gtid string) (n int) {
+		GinkgoHelper()
+		_, number, _ := strings.Cut(gtid, "-")
+		_, number, _ = strings.Cut(number, "-")
+		n, err := strconv.Atoi(number)
+		Expect(err).NotTo(HaveOccurred(), gtid)
+		return n
+	}
+
 	BeforeAll(func(ctx SpecContext) {
-		var objects *harness.ObjectStore
 		first, objects = archivedCluster(ctx, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 1 })
 		ns = newNamespace(ctx, "site")
 		key := &corev1.Secret{}
@@ -77,6 +101,66 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 			_, err := cl.As("app", nil).WithPassword("app").QueryPod(ctx, pod, "CREATE TABLE e2e.mine (id INT PRIMARY KEY)")
 			Expect(err).To(MatchError(ContainSubstring("read-only")), pod)
 		}
+	}, SpecTimeout(9*time.Minute))
+
+	It("streams what is not archived, and goes on with the archive while it is cut off", func(ctx SpecContext) {
+		u := userOf(ctx, first, first.Namespace, "second-site", func(s *v1alpha1.GaleraUserSpec) {
+			s.Grants = []v1alpha1.GrantSpec{{Privileges: []string{"REPLICATION SLAVE"}}}
+		})
+		awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
+		b := bindingOf(ctx, first, u)
+		for name, keys := range map[string][]string{"stream": {"username", "password"}, "stream-ca": {"ca.crt"}} {
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string][]byte{}}
+			for _, key := range keys {
+				secret.Data[key] = b.Data[key]
+			}
+			Expect(kube.Create(ctx, secret)).To(Succeed())
+		}
+		endpoint := first.Name + "-primary." + first.Namespace + ".svc:3306"
+		Expect(second.Change(ctx, func(c *v1alpha1.GaleraCluster) {
+			r := c.Spec.ReplicaOf
+			r.Endpoints, r.CredentialsSecretRef = []string{endpoint}, &v1alpha1.LocalName{Name: "stream"}
+			r.TLS = &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "stream-ca"}}
+		})).To(Succeed())
+		streams := func(want bool) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				s := status(ctx, second).Replication.Stream
+				g.Expect(s).NotTo(BeNil())
+				g.Expect(s.Connected).To(Equal(want), "%+v", s)
+				g.Expect(s.Endpoint).To(Equal(endpoint))
+				g.Expect(s.Error == "").To(Equal(want), "%+v", s)
+			}).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(Succeed())
+		}
+		streams(true)
+		start := time.Now()
+		w := startWriter(ctx, first, harness.WriterOptions{Interval: 50 * time.Millisecond})
+		Expect(w.WaitForMore(ctx, 20, time.Minute)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
+
+		By("streaming what the archiver cannot store")
+		Expect(kube.Network().CutBetween(ctx, addresses(ctx, first.Namespace, "archiver"),
+			[]string{objects.PodIP()})).To(Succeed())
+		Expect(w.WaitForMore(ctx, 200, time.Minute)).To(Succeed())
+		last := position(ctx, first, first.Name+"-0")
+		eventually(ctx, func(o Gomega) {
+			r := status(ctx, second).Replication
+			applied, archived := numbered(r.Applied), numbered(r.Archive.GTID)
+			o.Expect(applied).To(BeNumerically(">=", numbered(last)), "%+v", r)
+			o.Expect(archived).To(BeNumerically("<", applied), "%+v", r.Archive)
+			o.Expect(r.Stream.SecondsBehind).NotTo(BeNil())
+		})
+
+		By("going on with the archive while the first site cannot be reached")
+		Expect(kube.Network().CutBetween(ctx, addresses(ctx, first.Namespace, "database"), addresses(ctx, ns, "source"))).
+			To(Succeed())
+		streams(false)
+		stopAndCheck(ctx, w, start)
+		caughtUp(ctx)
+
+		By("returning")
+		Expect(kube.Network().Heal(ctx)).To(Succeed())
+		streams(true)
 	}, SpecTimeout(9*time.Minute))
 
 	It("goes on after its source and all of its servers were killed", func(ctx SpecContext) {

@@ -35,6 +35,11 @@ func (k Network) Partition(ctx context.Context, c *Cluster, groups ...[]string) 
 	return k.cut(ctx, partitionRules(addresses))
 }
 
+// CutBetween cuts the network between the pods of two groups of addresses, of any cluster. Heal ends it.
+func (k Network) CutBetween(ctx context.Context, these, those []string) error {
+	return k.cut(ctx, partitionRules([][]string{these, those}))
+}
+
 // cut puts rules onto all workers, or onto none.
 func (k Network) cut(ctx context.Context, rules string) error {
 	nodes, err := k.kube.Hosts().Workers(ctx)
