@@ -19,7 +19,8 @@ var ErrOtherTables = errors.New("the source's tables are others than when the co
 
 // mark stands for the definitions of the databases and tables of an inventory.
 func (inv Inventory) mark() string {
-	sum := sha256.Sum256([]byte(strings.Join(Inventory{Databases: inv.Databases, Tables: inv.Tables}.definitions(), "\x00")))
+	tables := Inventory{Databases: inv.Databases, Tables: inv.Tables}
+	sum := sha256.Sum256([]byte(strings.Join(tables.definitions(), "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -63,8 +64,8 @@ func (c *copier) countOn(ctx context.Context) error {
 // copy is compared with. Otherwise it has no rows in the target afterwards.
 func (c *copier) kept(ctx context.Context, from, to *sql.Conn, p part) (bool, error) {
 	where := p.where()
-	var any int
-	err := to.QueryRowContext(ctx, "SELECT 1 FROM "+p.table.quoted()+where+" LIMIT 1").Scan(&any)
+	var one int
+	err := to.QueryRowContext(ctx, "SELECT 1 FROM "+p.table.quoted()+where+" LIMIT 1").Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -62,7 +62,8 @@ func TestExternalJobs(t *testing.T) {
 				t.Errorf("%s/%s: %+v", name, own.Name, sc)
 			}
 			for _, m := range own.VolumeMounts {
-				if secret := slices.Contains([]string{volumeSource, volumeSourceCA, volumeCopied}, m.Name); secret && (own.Name != Container || !m.ReadOnly) {
+				secret := slices.Contains([]string{volumeSource, volumeSourceCA, volumeCopied}, m.Name)
+				if secret && (own.Name != Container || !m.ReadOnly) {
 					t.Errorf("%s/%s mounts %s", name, own.Name, m.Name)
 				}
 			}
@@ -75,8 +76,8 @@ func TestExternalJobs(t *testing.T) {
 			for _, i := range v.Secret.Items {
 				keys = append(keys, i.Key)
 			}
-			if want := map[string]string{"old": "username password", "ca": "ca.crt", CopiedName(c): "tls.crt tls.key"}[v.Secret.SecretName]; strings.Join(keys,
-				" ") != want {
+			mounted := map[string]string{"old": "username password", "ca": "ca.crt", CopiedName(c): "tls.crt tls.key"}
+			if strings.Join(keys, " ") != mounted[v.Secret.SecretName] {
 				t.Errorf("%s mounts %v of %s", name, keys, v.Secret.SecretName)
 			}
 		}

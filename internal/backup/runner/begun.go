@@ -121,7 +121,7 @@ func (p places) begun() (b begun, err error) {
 		return b, err
 	}
 	if json.Unmarshal(text, &b) != nil {
-		return begun{}, nil
+		b = begun{}
 	}
 	return b, nil
 }

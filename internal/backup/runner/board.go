@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/external"
 )
@@ -54,7 +52,7 @@ func (b *board) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // reported is written to the log.
 func (b *board) serve(ctx context.Context, dir string) {
 	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { // read anew: kubelet may write them later
-		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, corev1.TLSCertKey), filepath.Join(dir, corev1.TLSPrivateKeyKey))
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 		return &pair, err
 	}
 	mux := http.NewServeMux()

@@ -44,8 +44,9 @@ func (f figures) print(w *world) {
 			interval, pair.N())
 	}
 	_ = t.Flush()
-	fmt.Printf("\nmariadb-dump into mariadb alone: %.4g s (median)\n%d tables of %d rows, %d MiB on the source; buffer pools of %d MiB; the Job reads with %d connections, "+
-		"sysbench writes with %d for %s\n", median(w.dumps), w.tables, w.rows, w.bytes>>20, w.pool, w.connections, w.threads, w.turn)
+	fmt.Printf("\nmariadb-dump into mariadb alone: %.4g s (median)\n", median(w.dumps))
+	fmt.Printf("%d tables of %d rows, %d MiB on the source; buffer pools of %d MiB; the Job reads with %d connections, "+
+		"sysbench writes with %d for %s\n", w.tables, w.rows, w.bytes>>20, w.pool, w.connections, w.threads, w.turn)
 }
 
 func median(values []float64) float64 {

@@ -1,8 +1,8 @@
 // Command import measures how fast another server comes into a cluster, in plain containers. By hand (mariadb-dump into
 // mariadb) and with the program of the Job of spec.bootstrapFrom.external, which also compares every row, take turns in
-// paired rounds: from an empty volume to a server that has ended well on the data. Then a node that was copied so applies
-// what the source has written meanwhile, in transactions per second, against the rate at which they were written there.
-// It asserts nothing. make bench-import runs it.
+// paired rounds: from an empty volume to a server that has ended well on the data. Then a node that was copied so
+// applies what the source has written meanwhile, in transactions per second, against the rate at which they were
+// written there. It asserts nothing. make bench-import runs it.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds; in each, both arms have a turn")
 	flag.IntVar(&o.connections, "connections", 4, "tables or parts that the Job reads at the same time")
 	flag.IntVar(&o.threads, "threads", 4, "connections of sysbench, which writes what is caught up with")
-	flag.DurationVar(&o.turn, "turn", 30*time.Second, "how long sysbench writes in each round; 0: nothing is caught up with")
+	flag.DurationVar(&o.turn, "turn", 30*time.Second, "how long sysbench writes in a round; 0: nothing is caught up with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := measure(ctx, o)

@@ -28,14 +28,16 @@ func TestCopyProgress(t *testing.T) {
 		copied  *task.Copied
 		want    string // the summary
 	}{
-		"the first report":        {nil, v1alpha1.RestoreRestoring, runs, quarter, "25%"},
-		"a later one":             {before, v1alpha1.RestoreRestoring, runs, quarter, "25%"},
-		"one too soon":            {recent, v1alpha1.RestoreRestoring, runs, quarter, "2%"},
-		"no answer":               {before, v1alpha1.RestoreRestoring, runs, nil, "1%"},
-		"no answer yet":           {nil, v1alpha1.RestoreRestoring, runs, nil, ""},
-		"the attempt has ended":   {before, v1alpha1.RestoreRestoring, []outcome.Outcome{{Exists: true, Done: true}}, quarter, ""},
+		"the first report": {nil, v1alpha1.RestoreRestoring, runs, quarter, "25%"},
+		"a later one":      {before, v1alpha1.RestoreRestoring, runs, quarter, "25%"},
+		"one too soon":     {recent, v1alpha1.RestoreRestoring, runs, quarter, "2%"},
+		"no answer":        {before, v1alpha1.RestoreRestoring, runs, nil, "1%"},
+		"no answer yet":    {nil, v1alpha1.RestoreRestoring, runs, nil, ""},
+		"the attempt has ended": {before, v1alpha1.RestoreRestoring, []outcome.Outcome{{Exists: true, Done: true}}, quarter,
+			""},
 		"the next has no Job yet": {before, v1alpha1.RestoreRestoring, []outcome.Outcome{{}}, quarter, ""},
-		"a Job of another object": {before, v1alpha1.RestoreRestoring, []outcome.Outcome{{Exists: true, Foreign: true}}, nil, ""},
+		"a Job of another object": {before, v1alpha1.RestoreRestoring, []outcome.Outcome{{Exists: true, Foreign: true}}, nil,
+			""},
 		"all is done":             {before, v1alpha1.RestoreCompleted, runs, quarter, ""},
 		"more than was estimated": {nil, v1alpha1.RestoreRestoring, runs, &task.Copied{Rows: 120, Expected: 100}, "99%"},
 		"nothing is expected":     {nil, v1alpha1.RestoreRestoring, runs, &task.Copied{Tables: 1}, "0%"},
