@@ -30,6 +30,7 @@ func TestFollowedArchive(t *testing.T) {
 	}{
 		"follows": {channel: &well, message: "the store does not answer", want: "True Following",
 			says: []string{"n-0 applies what is in the archive of prod/shop"}},
+		"follows, and is not streamed to": {channel: &well, want: "True Following"},
 		"is not served": {message: "the store does not answer", want: "False ChannelStarting",
 			says: []string{"The archive is not served: the store does not answer"}},
 		"is refused": {channel: &refused, want: "False ChannelStopped", stalled: v1alpha1.ReasonArchiveRefused,
@@ -49,7 +50,7 @@ func TestFollowedArchive(t *testing.T) {
 		archive := &v1alpha1.FollowedArchive{GTID: "0-1-7", Through: new(metav1.NewTime(time.Unix(1e9, 0))),
 			Message: tc.message}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Archive: archive,
-			Stream: &v1alpha1.FollowedStream{Endpoint: "db:3306", Connected: name != "is refused",
+			Stream: &v1alpha1.FollowedStream{Endpoint: "db:3306", Connected: name == "follows",
 				SecondsBehind: new(int64(77))}}
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}

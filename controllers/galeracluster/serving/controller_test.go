@@ -223,7 +223,11 @@ func TestStreamed(t *testing.T) {
 	}
 	broken := runs
 	broken.Stream = &streamed{Endpoint: "db.test:3306", Error: strings.Repeat("é", 1000)}
-	if s := answer(broken); s == nil || s.Connected || len(s.Error) > 1000 || !utf8.ValidString(s.Error) {
+	w.c.Status.Replication.Stream.SecondsBehind = new(int64(3))
+	if err := w.Status().Update(t.Context(), w.c); err != nil {
+		t.Fatal(err)
+	}
+	if s := answer(broken); s == nil || s.Connected || s.SecondsBehind != nil || len(s.Error) > 1000 || !utf8.ValidString(s.Error) {
 		t.Errorf("%+v", s)
 	}
 	answer(runs)
