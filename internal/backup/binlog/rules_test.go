@@ -99,10 +99,10 @@ func TestAnchors(t *testing.T) {
 	}{{9, 0}, {10, 100}, {11, 101}, {14, 104}, {15, 107}, {20, 112}, {21, 120}, {22, 121}, {25, 130}} {
 		h.AddAnchor(a.number, a.seqno)
 	}
-	if len(h.Anchors) != 4 || h.Anchors[0].Number != 10 || h.Anchors[1].Number != 15 || h.Anchors[2].Seqno != 120 {
+	if len(h.Anchors) != 5 || h.Anchors[0].Number != 10 || h.Anchors[1].Number != 14 || h.Anchors[3].Seqno != 120 {
 		t.Errorf("%+v", h.Anchors)
 	}
-	for number, want := range map[uint64]int64{9: 0, 10: 100, 11: 101, 12: 101, 14: 102, 15: 107, 16: 108, 21: 120,
+	for number, want := range map[uint64]int64{9: 0, 10: 100, 11: 101, 12: 101, 14: 104, 15: 107, 16: 108, 21: 120,
 		24: 121, 26: 131} {
 		if got := h.SeqnoAtLeast(number); got != want {
 			t.Errorf("the number %d has at least the seqno %d instead of %d", number, got, want)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -184,14 +185,17 @@ func (h Head) SeqnoAtLeast(number uint64) int64 {
 	return of.Seqno + int64(after) //nolint:gosec // a seqno is positive
 }
 
-// AddAnchor notes the seqno of a transaction, 0 for one that does not name it.
+// AddAnchor notes the seqno of a transaction, 0 for one that does not name it, unless SeqnoAtLeast returns it already:
+// after a hole it does not.
 func (h *Head) AddAnchor(number uint64, seqno int64) {
 	if seqno == 0 || len(h.Anchors) == maxAnchors {
 		return
 	}
 	if n := len(h.Anchors); n > 0 {
 		last := h.Anchors[n-1]
-		if seqno-last.Seqno == int64(number-last.Number) { //nolint:gosec // a seqno is positive
+		follows := seqno-last.Seqno == int64(number-last.Number) //nolint:gosec // a seqno is positive
+		between := func(o Hole) bool { return o.After.Seq >= last.Number && o.After.Seq < number }
+		if follows && !slices.ContainsFunc(h.Holes, between) {
 			return
 		}
 	}

@@ -159,8 +159,8 @@ func withClaims(f Facts, r task.Result) task.Result {
 			claims = append(claims, resources.ClaimName(f.Cluster, i))
 		}
 	}
-	r.Error += ". If nothing there is needed, as after another restore that has failed: kubectl delete pvc -n " +
-		f.Cluster.Namespace + " " + strings.Join(claims, " ")
+	r.Error += ". If nothing there is needed, as after another restore that has failed: " +
+		"kubectl delete pvc --wait=false -n " + f.Cluster.Namespace + " " + strings.Join(claims, " ")
 	return r
 }
 
