@@ -284,11 +284,19 @@ func (w *world) keeps(what string, act func()) {
 	}
 }
 
-// targets are points of the window.
+// targets are points of the window. The end of the archive is one, unless what is in it, and when it was complete, is
+// from before the window: the latest that its last transaction may be from is in the future where a clock is wrong.
 func (w *world) targets() []binlog.Target {
 	var out []binlog.Target
-	if all := w.archive().Numbers; len(all) > 0 && w.now.Sub(w.segments[all[len(all)-1]].End()) < window {
-		out = append(out, binlog.Target{Latest: true})
+	if all := w.archive().Numbers; len(all) > 0 {
+		last := w.segments[all[len(all)-1]]
+		end := last.End()
+		if end.After(w.now) {
+			end = binlog.Later(last.LastTime, last.Through)
+		}
+		if w.now.Sub(end) < window {
+			out = append(out, binlog.Target{Latest: true})
+		}
 	}
 	for at := w.now.Add(-window + time.Minute).Truncate(time.Second); !at.After(w.now); at = at.Add(time.Minute) {
 		out = append(out, binlog.Target{Time: at})
