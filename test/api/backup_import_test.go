@@ -96,7 +96,7 @@ func TestImport(t *testing.T) {
 	b.Spec.Import = &v1alpha1.BackupImport{Directory: dir, ID: id}
 	must(t, kube.Create(ctx, b))
 	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
-		Events: events.NewFakeRecorder(9), Now: time.Now, Calls: admitsAll()}
+		Events: events.NewFakeRecorder(9), Now: time.Now, Today: time.Now, Calls: admitsAll()}
 	pass := func() []batchv1.Job {
 		t.Helper()
 		_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
@@ -175,7 +175,7 @@ func TestImportRemoval(t *testing.T) {
 	complete(b, id)
 	must(t, removes(b))
 	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
-		Events: events.NewFakeRecorder(9), Now: time.Now, Calls: admitsAll()}
+		Events: events.NewFakeRecorder(9), Now: time.Now, Today: time.Now, Calls: admitsAll()}
 	pass := func() []batchv1.Job {
 		t.Helper()
 		_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})

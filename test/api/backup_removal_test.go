@@ -42,7 +42,8 @@ func TestBackupRemoval(t *testing.T) {
 					ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"},
 					DeletionPolicy: v1alpha1.BackupDelete}}
 			must(t, kube.Create(ctx, b))
-			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
+			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}}
+			r.Now, r.Today = time.Now, time.Now
 			r.Events, r.Calls = events.NewFakeRecorder(9), admitsAll()
 			pass := func() {
 				t.Helper()
@@ -134,7 +135,7 @@ func TestRemovalElsewhere(t *testing.T) {
 		must(t, kube.Status().Update(ctx, b))
 		must(t, kube.Delete(ctx, b))
 		r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now,
-			Events: events.NewFakeRecorder(9), Calls: admitsAll()}
+			Today: time.Now, Events: events.NewFakeRecorder(9), Calls: admitsAll()}
 		pass := func() (jobs batchv1.JobList) {
 			t.Helper()
 			_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
@@ -182,7 +183,7 @@ func TestCopiedBackup(t *testing.T) {
 	must(t, kube.Delete(ctx, b))
 	reported := events.NewFakeRecorder(9)
 	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: reported,
-		Now: time.Now, Calls: admitsAll()}
+		Now: time.Now, Today: time.Now, Calls: admitsAll()}
 	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
 	must(t, err)
 	var jobs batchv1.JobList

@@ -71,7 +71,7 @@ func newCloning(t *testing.T, name string) *cloning {
 	w.restores = restoring.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options,
 		Calls: &calls.Calls[string, string, task.Copied]{}, Now: time.Now}
 	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs,
-		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,
+		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now, Today: time.Now,
 		Calls: &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(
 			func(_ context.Context, _ observe.Target, a agentapi.BackupAdmission) (none struct{}, err error) {
 				w.admitted = append(w.admitted, a)
