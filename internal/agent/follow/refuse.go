@@ -60,16 +60,17 @@ func (r *Follower) refuse(now time.Time) {
 		r.read = nil
 		return
 	}
+	if on { // also of a server that has yet to start: its options have it read-only
+		r.warn(r.mark.set(true))
+	}
 	r.inquire(now)
 	if r.read == nil || r.setting {
 		return
 	}
 	switch {
+	case on && !r.read.ReadOnly:
+		r.setReadOnly(true)
 	case on:
-		r.warn(r.mark.set(true))
-		if !r.read.ReadOnly {
-			r.setReadOnly(true)
-		}
 	case r.read.ReadOnly:
 		r.setReadOnly(false)
 	default:

@@ -101,3 +101,31 @@ func TestSuperseded(t *testing.T) {
 		t.Errorf("afterwards: %+v", s)
 	}
 }
+
+// TestOverruledBeforeTheServerAnswers: a server that was started read-only, because another cluster has taken over,
+// accepts writes if that is overruled before it has answered for the first time. The pod, and its files, are new.
+func TestOverruledBeforeTheServerAnswers(t *testing.T) {
+	s := &closable{t: t, readOnly: true} // by its options
+	refuse := true
+	run := &process.Supervisor{}
+	events := make(chan func())
+	f := New(eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler)},
+		platform.Places{Run: t.TempDir()}, "n-0", s,
+		Dependencies{Run: run, Group: &api.Peers{},
+			Wanted:     func() (*agentapi.Follow, bool) { return nil, true },
+			Superseded: func() (bool, bool) { return refuse, true },
+			Primary:    func() string { return "n-0" },
+			Published:  func() agentapi.Report { return agentapi.Report{} },
+			Draining:   func() bool { return false },
+			Mode:       func() string { return "" }})
+	f.Began()
+	f.Check(time.Now())
+	refuse = false
+	run.Proc, run.Status = &mariadbd.Process{}, &agentapi.Server{}
+	for f.Check(time.Now()); f.reading || f.setting; {
+		(<-events)()
+	}
+	if s.readOnly {
+		t.Error("it stays read-only for good")
+	}
+}
