@@ -91,7 +91,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, serv
 	next := c.DeepCopy()
 	to := next.Status.Replication
 	to.Archive = archive(to.Archive, served, problem)
-	to.Promotion = recorded(c, served)
+	to.Promotion = recorded(c, served, problem)
 	to.Stream = stream(c, to.Stream, served, problem)
 	goOn(&next.Status, served)
 	record(&next.Status, served)
