@@ -21,6 +21,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
+// idTime is how an ID begins (taking.ID).
+const idTime = "20060102-150405"
+
 // maxListed bounds how many directories are read.
 const maxListed = 20000
 
@@ -87,7 +90,7 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 // been wrong. It is pure.
 func latestFirst(all []place) []place {
 	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(strings.Compare(a.line, b.line), cmp.Compare(a.seqno, b.seqno), a.completed.Compare(b.completed))
+		return cmp.Or(strings.Compare(a.line, b.line), cmp.Compare(a.seqno, b.seqno), a.ended().Compare(b.ended()))
 	})
 	at := make(map[*place]time.Time, len(all))
 	for from := 0; from < len(all); {
@@ -97,7 +100,7 @@ func latestFirst(all []place) []place {
 		}
 		times := make([]time.Time, 0, to-from)
 		for _, p := range all[from:to] {
-			times = append(times, p.completed)
+			times = append(times, p.ended())
 		}
 		for i, t := range retention.Consistent(times) {
 			at[&all[from+i]] = t
@@ -114,6 +117,17 @@ func latestFirst(all []place) []place {
 		out[i] = *p
 	}
 	return out
+}
+
+// ended is when it was complete at the earliest: not before the time that its ID begins with, which is by the API
+// server's clock. That of its Job may have been behind, and would make a whole line of history older than an earlier
+// one.
+func (p place) ended() time.Time {
+	begun, err := time.Parse(idTime, p.id[:min(len(p.id), len(idTime))])
+	if err == nil && begun.After(p.completed) {
+		return begun
+	}
+	return p.completed
 }
 
 // placeAt is the backup in a directory, nil for one that is being made, or was cut off.

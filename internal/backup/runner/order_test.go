@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,5 +65,26 @@ func TestLatestOfALine(t *testing.T) {
 			t.Errorf("%s: %s is the latest, %v", name, base, err)
 		}
 		_ = bucket.Close()
+	}
+}
+
+// TestLatestWithAClockBehind: the last backup of a line whose Job's clock was behind does not make an older line the
+// latest one.
+func TestLatestWithAClockBehind(t *testing.T) {
+	at := func(line string, seqno int64, day, completed int) place {
+		return place{id: fmt.Sprintf("202611%02d-000000-0123abcd", day), line: line, seqno: seqno,
+			completed: time.Date(2026, 11, completed, 1, 0, 0, 0, time.UTC)}
+	}
+	for name, all := range map[string][]place{
+		"behind":                     {at("b", 30, 13, 8), at("b", 20, 12, 12), at("b", 10, 11, 11), at("a", 99, 10, 10)},
+		"the only one of the line":   {at("b", 10, 11, 8), at("a", 99, 10, 10), at("a", 98, 9, 9)},
+		"ahead in the line before":   {at("b", 10, 11, 11), at("a", 99, 10, 10), at("a", 98, 9, 28)},
+		"behind in the line before":  {at("b", 10, 11, 11), at("a", 99, 10, 2), at("a", 98, 9, 9)},
+		"behind, of unknown history": {at("", 0, 11, 8), at("", 0, 10, 10)},
+	} {
+		got := latestFirst(slices.Clone(all))
+		if !slices.Equal(got, all) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
