@@ -120,7 +120,7 @@ func (m *mariadb) value(query string) string {
 
 func (m *mariadb) until(what string, ok func() bool) {
 	m.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); {
+	for end := time.Now().Add(5 * time.Minute); !ok(); {
 		if time.Now().After(end) {
 			logs, _ := exec.Command("docker", "logs", "--tail=30", m.id).CombinedOutput()
 			m.Fatalf("%s: not within the time; %v\n%s", what, m.slave(), logs)
