@@ -21,8 +21,8 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// Get returns what a program reports at a path, to a request with a header, nil for none. It shows the certificate of its Secret, which the operator knows: no
-// other one is believed.
+// Get returns what a program reports at a path, to a request with a header, nil for none. It shows the certificate of
+// its Secret, which the operator knows: no other one is believed.
 func Get[A any](ctx context.Context, address string, port int, path string, leaf []byte, header http.Header) (out A,
 	err error) {
 	block, _ := pem.Decode(leaf)

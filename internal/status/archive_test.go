@@ -91,7 +91,8 @@ func TestFollowedArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveWaitsForTheCutover: a cluster that follows reports why it is not archived, whatever the archive was before.
+// TestArchiveWaitsForTheCutover: a cluster that follows reports why it is not archived, whatever the archive was
+// before.
 func TestArchiveWaitsForTheCutover(t *testing.T) {
 	for role, want := range map[string]string{v1alpha1.RoleFollower: v1alpha1.ReasonCuttingOver,
 		v1alpha1.RoleIndependent: v1alpha1.ReasonArchiving} {

@@ -210,7 +210,8 @@ func (f followedFacts) caughtUp() bool {
 		return false
 	}
 	ch := f.of.Channel
-	return ch.Connected && ch.Applying && samePosition(ch.Received, f.of.Applied) && ch.SecondsBehind != nil && *ch.SecondsBehind == 0
+	return ch.Connected && ch.Applying && samePosition(ch.Received, f.of.Applied) &&
+		ch.SecondsBehind != nil && *ch.SecondsBehind == 0
 }
 
 // samePosition reports whether two positions are one, in whatever order their domains are.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// markFile is the name of the file in platform.Places.Run that states that the agent has made a server read-only: what a
-// person has set is left alone.
+// markFile is the name of the file in platform.Places.Run that states that the agent has made a server read-only:
+// what a person has set is left alone.
 const markFile = "superseded"
 
 // mark is that file.

@@ -23,11 +23,11 @@ func Foreign(at binlog.Head, now []binlog.GTID) (later []binlog.GTID) {
 	return later
 }
 
-// Ended returns what other servers have written before a chain begins: what is seen in the nodes' binary logs, and where
-// the domains end that the cluster has followed up to a position. Not every node has those in its binary log: a full
-// copy comes without. why is what keeps the chain from its begin: a domain that goes on in the cluster's own, of number
-// own, or that is not, or not known to be, complete in the data, which applied is the position of. What is missing there
-// would be in no base, and in no segment.
+// Ended returns what other servers have written before a chain begins: what is seen in the nodes' binary logs, and
+// where the domains end that the cluster has followed up to a position. Not every node has those in its binary log: a
+// full copy comes without. why is what keeps the chain from its begin: a domain that goes on in the cluster's own, of
+// number own, or that is not, or not known to be, complete in the data, which applied is the position of. What is
+// missing there would be in no base, and in no segment.
 func Ended(own uint32, end, applied string, seen []binlog.GTID) (foreign []binlog.GTID, why string) {
 	foreign = slices.Clone(seen)
 	for text := range strings.SplitSeq(end, ",") {

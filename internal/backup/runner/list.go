@@ -86,8 +86,8 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 	return latestFirst(out), nil
 }
 
-// latestFirst sorts backups. Within a line of history the seqno decides: the clock that a backup's time goes by may have
-// been wrong. It is pure.
+// latestFirst sorts backups. Within a line of history the seqno decides: the clock that a backup's time goes by may
+// have been wrong. It is pure.
 func latestFirst(all []place) []place {
 	slices.SortFunc(all, func(a, b place) int {
 		return cmp.Or(strings.Compare(a.line, b.line), cmp.Compare(a.seqno, b.seqno), a.ended().Compare(b.ended()))

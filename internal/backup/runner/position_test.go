@@ -19,8 +19,8 @@ import (
 const envInside = "GALERA_TEST_INSIDE"
 
 // TestSeed: the archive's transactions are applied to a restored copy, which then names the position that a channel
-// goes on from, whichever one it had before. What it has of another domain, which the cluster has followed before, stays
-// known.
+// goes on from, whichever one it had before. What it has of another domain, which the cluster has followed before,
+// stays known.
 func TestSeed(t *testing.T) {
 	if os.Getenv(envInside) == "" {
 		for _, image := range []string{"galera-mariadb:11.8", "galera-mariadb:10.11"} {

@@ -46,7 +46,7 @@ func (l *link) run() {
 			_ = from.Close()
 			continue
 		}
-		to, err := net.Dial("tcp", target) //nolint:noctx // a test's
+		to, err := net.Dial("tcp", target)
 		if err != nil {
 			_ = from.Close()
 			continue

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// recordRetry is how long a promotion is not tried again that could not be recorded, recordTime how long that may take.
+	// recordRetry is how long a promotion is not tried again that could not be recorded, recordTime how long that may
+	// take.
 	recordRetry = 5 * time.Second
 	recordTime  = 30 * time.Second
 )

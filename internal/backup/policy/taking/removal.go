@@ -102,9 +102,9 @@ func neededByCluster(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) string
 	return ""
 }
 
-// neededByWindow returns why points in time of the window of a cluster's own archive may need the backup, "" when they do
-// not: a later one from before the window is there. The archive may have been begun anew within the window, so that its
-// base, which is that of the last chain, shows nothing.
+// neededByWindow returns why points in time of the window of a cluster's own archive may need the backup, "" when
+// they do not: a later one from before the window is there. The archive may have been begun anew within the window,
+// so that its base, which is that of the last chain, shows nothing.
 func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 	b := r.Backup
 	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil ||
