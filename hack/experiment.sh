@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one benchmark on the local Kubernetes, and leaves its report with its raw data: FOLDER/NAME.md, .json, .csv and .svg.
+# Runs one benchmark on the local Kubernetes, and leaves its report with its raw data: FOLDER/NAME.md, .json.gz, .csv and .svg.
 # Needs hack/stack.sh first. Nothing else should use this machine meanwhile.
 #   hack/experiment.sh SAMPLE|FILE.yaml [FOLDER]   default: docs/experiments, a sample of config/samples/benchmarks
 set -euo pipefail
@@ -36,8 +36,9 @@ page() {
   cat <<MD
 # $NAME
 
-Measured by \`make experiment SAMPLE=$NAME\`. Raw data: [$NAME.json]($NAME.json), and a line for every run in
-[$NAME.csv]($NAME.csv). \`kubectl galera bench report $NAME.json -o md\` computes the tables anew, without a cluster.
+Measured by \`make experiment SAMPLE=$NAME\`. Raw data: [$NAME.json.gz]($NAME.json.gz), and a line for every run in
+[$NAME.csv]($NAME.csv). \`gunzip -k $NAME.json.gz && kubectl galera bench report $NAME.json -o md\` computes the
+tables anew, without a cluster.
 
 MD
   report "$1" -o md
@@ -53,5 +54,6 @@ cd "$FOLDER"
 report "$NAME" -o json >"$NAME.json"
 for format in csv svg; do report "$NAME.json" -o "$format" >"$NAME.$format"; done
 page "$NAME.json" >"$NAME.md"
+gzip -nf9 "$NAME.json" # the series of all runs: a twentieth of the size
 kubectl_here delete -f "$FILE" >&2
-log "$FOLDER has $NAME.md, .json, .csv and .svg: link the page in docs/experiments.md, and name it in mkdocs.yml"
+log "$FOLDER has $NAME.md, .json.gz, .csv and .svg: link the page in docs/experiments.md, and name it in mkdocs.yml"
