@@ -80,20 +80,25 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	} else if why != "" {
 		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, why)
 	}
-	c, err := clusterOf(ctx, r.Client, b)
-	if err != nil {
-		return 0, err
-	}
-	j, err := job.Remove(b, c, store, r.Jobs)
-	if err != nil {
-		return 0, err
-	}
-	err = ownership.Keep(ctx, r.Client, r.Live, b.UID, j)
+	err = r.createRemoval(ctx, b, store)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		// The namespace is being deleted, and takes no more Jobs. The data stay: their removal was not asked for.
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	return taking.PollInterval, err
+}
+
+// createRemoval creates the Job that deletes the stored data of b.
+func (r *Reconciler) createRemoval(ctx context.Context, b *v1alpha1.GaleraBackup, store *v1alpha1.GaleraBackupStore) error {
+	c, err := clusterOf(ctx, r.Client, b)
+	if err != nil {
+		return err
+	}
+	j, err := job.Remove(b, c, store, r.Jobs)
+	if err != nil {
+		return err
+	}
+	return ownership.Keep(ctx, r.Client, r.Live, b.UID, j)
 }
 
 // stopRemoval ends the Job that removes data which are to stay now, and warns that they may not be whole. begun reports

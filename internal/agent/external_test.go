@@ -48,7 +48,8 @@ func TestCopiedServer(t *testing.T) {
 	}
 	var r task.Result
 	for _, again := range []string{"a copy", "nothing, as it is there"} {
-		said := w.run(exec.Command("docker", append([]string{"run", "--rm", "--name", first.container() + "-job"}, job...)...))
+		command := append([]string{"run", "--rm", "--name", first.container() + "-job"}, job...)
+		said := w.run(exec.Command("docker", command...))
 		if resumed := strings.Contains(said, "going on with what an earlier attempt"); resumed != (again == "a copy") ||
 			strings.Contains(said, "beginning anew") {
 			t.Errorf("%s: %s", again, said)

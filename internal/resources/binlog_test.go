@@ -49,9 +49,11 @@ func TestOwnDomain(t *testing.T) {
 		"sync_binlog": "1"}
 	archived := &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	for name, edit := range map[string]func(*v1alpha1.GaleraCluster){
-		"it is archived, too":             func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = archived },
-		"its source is not named":         func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil },
-		"it is archived without a source": func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom, c.Spec.Backup = nil, archived },
+		"it is archived, too":     func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = archived },
+		"its source is not named": func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil },
+		"it is archived without a source": func(c *v1alpha1.GaleraCluster) {
+			c.Spec.BootstrapFrom, c.Spec.Backup = nil, archived
+		},
 	} {
 		c := follower.DeepCopy()
 		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}

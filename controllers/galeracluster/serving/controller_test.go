@@ -226,7 +226,8 @@ func TestStreamed(t *testing.T) {
 	if err := w.Status().Update(t.Context(), w.c); err != nil {
 		t.Fatal(err)
 	}
-	if s := answer(broken); s == nil || s.Connected || s.SecondsBehind != nil || len(s.Error) > 1000 || !utf8.ValidString(s.Error) {
+	s := answer(broken)
+	if s == nil || s.Connected || s.SecondsBehind != nil || len(s.Error) > 1000 || !utf8.ValidString(s.Error) {
 		t.Errorf("%+v", s)
 	}
 	answer(runs)

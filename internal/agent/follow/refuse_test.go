@@ -52,7 +52,8 @@ func TestSuperseded(t *testing.T) {
 	events := make(chan func())
 	begin := func() {
 		run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: &agentapi.Server{}}
-		f = New(eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler)}, places, "n-0", s,
+		loop := eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler)}
+		f = New(loop, places, "n-0", s,
 			Dependencies{Run: run, Group: &api.Peers{},
 				Wanted:     func() (*agentapi.Follow, bool) { return nil, known },
 				Superseded: func() (bool, bool) { return refuse, known },

@@ -9,10 +9,11 @@ const (
 	ServedPort = 8445
 	// PathServed is the path there.
 	PathServed = "/served"
-	// UpstreamDir has the account that a stream logs in with, in the files SourceUser and SourcePassword; UpstreamCADir
-	// the CA of the servers in the file CA, and UpstreamClientDir a certificate of the program and its key.
-	UpstreamDir       = "/etc/backup/upstream"
-	UpstreamCADir     = "/etc/backup/upstream-ca"
+	// UpstreamDir has the account that a stream logs in with, in the files SourceUser and SourcePassword.
+	UpstreamDir = "/etc/backup/upstream"
+	// UpstreamCADir has the CA of the servers in the file CA.
+	UpstreamCADir = "/etc/backup/upstream-ca"
+	// UpstreamClientDir has a certificate of the program, and its key.
 	UpstreamClientDir = "/etc/backup/upstream-client"
 )
 

@@ -186,8 +186,8 @@ func inOrder(own []*v1alpha1.GaleraBackup) ([]*v1alpha1.GaleraBackup, map[*v1alp
 		at[b], _ = galera.ParsePosition(b.Status.Position)
 	}
 	out := slices.SortedFunc(slices.Values(own), func(a, b *v1alpha1.GaleraBackup) int {
-		return cmp.Or(cmp.Compare(at[a].UUID, at[b].UUID), cmp.Compare(a.Status.ID, b.Status.ID), // an ID begins with the time
-			cmp.Compare(a.Name, b.Name))
+		// An ID begins with the time.
+		return cmp.Or(cmp.Compare(at[a].UUID, at[b].UUID), cmp.Compare(a.Status.ID, b.Status.ID), cmp.Compare(a.Name, b.Name))
 	})
 	order := make(map[*v1alpha1.GaleraBackup]time.Time, len(own))
 	for from := 0; from < len(out); {

@@ -129,8 +129,8 @@ func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup is "+
-		"older than the window", c.Namespace, c.Name)
+	return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup "+
+		"is older than the window", c.Namespace, c.Name)
 }
 
 // begins reports whether a backup may be the one that an object in a namespace, about a cluster of a name, begins with.
