@@ -26,8 +26,8 @@ type ReplicaOf struct {
 	// NAME-source mount it, and no database pod does. It is needed for as long as the cluster follows.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
-	// endpoints are servers of the cluster that is followed, as HOST:PORT, 8 at most, in the order in which they are tried:
-	// nodes, or a Service that leads to them. NAME-source streams what one of them writes before it is archived, and goes
+	// endpoints are servers of the cluster that is followed, as HOST:PORT, 8 at most, in the order in which they are
+	// tried: nodes, or a Service that leads to them. NAME-source streams what one of them writes before it is archived, and goes
 	// on with the archive while none can be streamed from. They can be changed at any time. Default: none.
 	// +optional
 	// +listType=set
@@ -51,12 +51,12 @@ type EndpointTLS struct {
 	// other cluster has it in its ConfigMap NAME-ca.
 	// +required
 	CASecretRef LocalName `json:"caSecretRef"`
-	// certificateSecretRef names a Secret in this cluster's namespace with a certificate for the account (tls.crt, tls.key),
-	// if that requires one. Default: none is shown.
+	// certificateSecretRef names a Secret in this cluster's namespace with a certificate for the account (tls.crt,
+	// tls.key), if that requires one. Default: none is shown.
 	// +optional
 	CertificateSecretRef *LocalName `json:"certificateSecretRef,omitempty"`
-	// verify is Identity (the certificate is the CA's, and names the endpoint's host) or CA (any certificate of that CA will
-	// do). Default: Identity.
+	// verify is Identity (the certificate is the CA's, and names the endpoint's host) or CA (any certificate of that CA
+	// will do). Default: Identity.
 	// +optional
 	// +kubebuilder:default=Identity
 	// +kubebuilder:validation:Enum=Identity;CA
