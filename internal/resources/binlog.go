@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"cmp"
 	"strconv"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -23,7 +22,7 @@ func BinlogSettings() map[string]string {
 // followed: a joiner takes the domain and the numbers over from its donor, so that a cluster whose nodes had others, or
 // no wsrep_gtid_mode, for a while would go on in the domain 0.
 func ownDomain(c *v1alpha1.GaleraCluster) map[string]string {
-	id := serverID(cmp.Or(c.Status.Identity, string(c.UID)))
+	id := ServerID(c)
 	own, local := strconv.FormatUint(uint64(id), 10), strconv.FormatUint(uint64(id-1), 10)
 	return map[string]string{"server_id": own, "wsrep_gtid_domain_id": own, "gtid_domain_id": local}
 }

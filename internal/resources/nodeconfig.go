@@ -54,8 +54,7 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 	if from == nil {
 		return nil
 	}
-	out := &agentapi.Follow{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil,
-		ServerID: serverID(cmp.Or(c.Status.Identity, string(c.UID)))}
+	out := &agentapi.Follow{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, ServerID: ServerID(c)}
 	for _, h := range from.Alternatives {
 		out.Alternatives = append(out.Alternatives, agentapi.Endpoint{Host: h.Host, Port: int(h.Port)})
 	}
@@ -92,9 +91,13 @@ func hold(annotation string) (at string, ends time.Time) {
 	return v[1], ends.UTC()
 }
 
-// serverID is a number that no source has by accident: people number their servers from 1.
-func serverID(of string) uint32 {
-	sum := sha256.Sum256([]byte(of))
+// ServerID is that of all nodes of a cluster that follows, or has followed, another one, and its GTID domain; 0 for a
+// cluster that has not. It is a number that no source has by accident: people number their servers from 1.
+func ServerID(c *v1alpha1.GaleraCluster) uint32 {
+	if !c.HasFollowed() {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(cmp.Or(c.Status.Identity, string(c.UID))))
 	return binary.BigEndian.Uint32(sum[:]) | 1<<31
 }
 

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // TestStored: a backup is restored from where it lies, and not from what its store names since.
@@ -69,7 +70,11 @@ func TestTask(t *testing.T) {
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{}
 	c.Status.Restore = &v1alpha1.RestoreStatus{Directory: "d", ID: "i", Checksum: "c1", History: "h"}
 	got, err := taskOf(c)
-	if err != nil || got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.History != "h" {
+	if err != nil || got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.History != "h" || got.ServerID != 0 {
 		t.Errorf("%+v, %v", got, err)
+	}
+	c.UID, c.Spec.BootstrapFrom, c.Spec.ReplicaOf = "u1", nil, &v1alpha1.ReplicaOf{}
+	if got, err = taskOf(c); err != nil || got.ServerID < 1<<31 || got.ServerID != resources.ServerID(c) {
+		t.Errorf("of a cluster that follows: %+v, %v", got, err)
 	}
 }

@@ -102,4 +102,11 @@ func TestExternalJobs(t *testing.T) {
 	}) {
 		t.Errorf("it fills no volume: %+v", got)
 	}
+	if id := External(c).ServerID; id != 0 {
+		t.Errorf("a cluster that follows nothing has the server_id %d", id)
+	}
+	c.UID, c.Spec.BootstrapFrom.External.Follow = "u1", true
+	if id := External(c).ServerID; id < 1<<31 || id != resources.ServerID(c) {
+		t.Errorf("a cluster that follows has the server_id %d", id)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ const (
 // position of the backup in a history of another name, and stopped. InnoDB and grastate.dat report the new position
 // then. It is the same on every node that restores the same backup, so that all of them go on from there without a copy
 // of each other's data.
-func begin(ctx context.Context, p places, history string) (source, position galera.Position, err error) {
+func begin(ctx context.Context, p places, history string, serverID uint32) (source, position galera.Position,
+	err error) {
 	source, err = recovered(ctx, p)
 	if err != nil {
 		return source, position, err
@@ -38,19 +40,20 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 		return source, position, fatal(task.ReasonBackupDamaged,
 			errors.New("the data have no position in any history of Galera"))
 	}
-	position, err = beginAfter(ctx, p, history, source.Seqno)
+	position, err = beginAfter(ctx, p, history, source.Seqno, serverID)
 	return source, position, err
 }
 
-// beginAfter begins a history after a seqno.
-func beginAfter(ctx context.Context, p places, history string, seqno int64) (position galera.Position, err error) {
+// beginAfter begins a history after a seqno, with the identifiers of a cluster that follows, if it is one.
+func beginAfter(ctx context.Context, p places, history string, seqno int64, serverID uint32) (position galera.Position,
+	err error) {
 	if err := clean(p.work); err != nil {
 		return position, err
 	}
 	if err := datadir.PermitBootstrap(p.work, galera.Position{UUID: history, Seqno: galera.UndefinedSeqno}); err != nil {
 		return position, err
 	}
-	if err := runOnce(ctx, p, galera.Position{UUID: history, Seqno: seqno}); err != nil {
+	if err := runOnce(ctx, p, galera.Position{UUID: history, Seqno: seqno}, identifiers(serverID)...); err != nil {
 		return position, err
 	}
 	state, err := datadir.ReadGrastate(p.work)
@@ -132,11 +135,11 @@ func recovered(ctx context.Context, p places) (galera.Position, error) {
 }
 
 // runOnce starts the server, and stops it as soon as it is the Primary component of the new history.
-func runOnce(ctx context.Context, p places, from galera.Position) error {
+func runOnce(ctx context.Context, p places, from galera.Position, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	ready := make(chan struct{})
-	c := p.server("--wsrep-new-cluster", "--wsrep-start-position="+from.String())
+	c := p.server(append([]string{"--wsrep-new-cluster", "--wsrep-start-position=" + from.String()}, args...)...)
 	c.Log = whenStarted(func() { close(ready) })
 	proc, err := mariadbd.Start(p.table, c)
 	if err != nil {
@@ -182,4 +185,14 @@ func stop(proc *mariadbd.Process) error {
 			mariadbd.Why(exit.Lines)))
 	}
 	return nil
+}
+
+// identifiers are those of the nodes of a cluster that follows, none for the number 0. InnoDB keeps them with the
+// position: a node that joins goes on with those that it finds there, and the one that bootstraps with its settings'.
+func identifiers(serverID uint32) []string {
+	if serverID == 0 {
+		return nil
+	}
+	id := strconv.FormatUint(uint64(serverID), 10)
+	return []string{"--server-id=" + id, "--wsrep-gtid-domain-id=" + id, "--wsrep-gtid-mode=ON"}
 }

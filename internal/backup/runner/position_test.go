@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -22,14 +23,7 @@ const envInside = "GALERA_TEST_INSIDE"
 // goes on from, whichever one it had before. What it has of another domain, which the cluster has followed before,
 // stays known.
 func TestSeed(t *testing.T) {
-	if os.Getenv(envInside) == "" {
-		for _, image := range []string{"galera-mariadb:11.8", "galera-mariadb:10.11"} {
-			out, err := exec.Command("docker", "run", "--rm", "--user=999:999", "-v", os.Args[0]+":/test:ro", "-e",
-				envInside+"=1", "--entrypoint", "/test", image, "-test.run=^TestSeed$", "-test.v").CombinedOutput()
-			if err != nil {
-				t.Errorf("%s: %v\n%s", image, err, out)
-			}
-		}
+	if inside(t) {
 		return
 	}
 	source, last := installed(t), binlog.GTID{}
@@ -67,6 +61,52 @@ func TestSeed(t *testing.T) {
 	if err := setPosition(t.Context(), p, &task.Replay{}, ""); err == nil {
 		t.Error("no position is one")
 	}
+}
+
+// TestIdentifiers: the data of a cluster that follows have its server_id and its GTID domain, the same on all volumes
+// that are filled from one backup, whichever ones the copied node has had.
+func TestIdentifiers(t *testing.T) {
+	if inside(t) {
+		return
+	}
+	const copied, own = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+	var starts []string
+	for range 2 {
+		p := installed(t)
+		if _, err := beginAfter(t.Context(), p, copied, 54, 7); err != nil {
+			t.Fatal(err)
+		}
+		source, position, err := begin(t.Context(), p, own, 900)
+		if err != nil || source.UUID != copied || position.UUID != own || position.Seqno <= source.Seqno {
+			t.Fatal(source, position, err)
+		}
+		found, err := mariadbd.Recover(t.Context(), p.table, p.server("--wsrep-gtid-mode=ON"))
+		if err != nil || !strings.HasPrefix(found.Start, position.String()+",900-900-") {
+			t.Error(found, err)
+		}
+		starts = append(starts, found.Start)
+	}
+	t.Log(starts)
+	if starts[0] != starts[1] {
+		t.Error(starts)
+	}
+}
+
+// inside runs a test in a container of each image, and reports whether that was done: it is in none yet.
+func inside(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(envInside) != "" {
+		return false
+	}
+	for _, image := range []string{"galera-mariadb:11.8", "galera-mariadb:10.11"} {
+		out, err := exec.Command("docker", "run", "--rm", "--user=999:999", "-v", os.Args[0]+":/test:ro", "-e",
+			envInside+"=1", "--entrypoint", "/test", image, "-test.run=^"+t.Name()+"$", "-test.v").CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", image, err, out)
+		}
+		t.Logf("%s: %s", image, out)
+	}
+	return true
 }
 
 // installed is a volume with the data of a new server, as a backup of it.
