@@ -49,15 +49,9 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	}
 	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1],
 		Foreign: before, From: at.seqno}
-	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node
-	for _, other := range all {
-		if other.name() == n.name() {
-			continue
-		}
-		if there, err := a.ask(ctx, other); err == nil {
-			confirmed = confirmed || !there.last.Follows(at.last)
-			h.Foreign, h.From = append(h.Foreign, policy.Foreign(h, there.foreign)...), max(h.From, there.seqno)
-		}
+	confirmed, err := a.compare(ctx, n, at, all, &h)
+	if err != nil {
+		return err
 	}
 	if len(h.Foreign) > binlog.MaxForeign {
 		return fmt.Errorf("%s has the transactions of %s, and an archive is made of a cluster with up to %d",
@@ -79,4 +73,26 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	a.view, a.from, a.prefer = at.view, n.name(), stay
 	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
 	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
+}
+
+// compare asks the other nodes what they have: the chain begins after that, too. It reports whether one of them, or the
+// lack of any, confirms that the node which it begins with has everything.
+func (a *archiver) compare(ctx context.Context, n source, at position, all []source, h *binlog.Head) (confirmed bool,
+	err error) {
+	confirmed = len(all) == 1 && len(a.task.Nodes) == 1
+	last := map[string]binlog.GTID{n.name(): at.last}
+	for _, other := range all {
+		if other.name() == n.name() {
+			continue
+		}
+		if there, err := a.ask(ctx, other); err == nil {
+			last[other.name()] = there.last
+			confirmed = confirmed || !there.last.Follows(at.last)
+			h.Foreign, h.From = append(h.Foreign, policy.Foreign(*h, there.foreign)...), max(h.From, there.seqno)
+		}
+	}
+	if why := policy.Servers(last); why != "" {
+		return false, errors.New("the archive does not begin: " + why)
+	}
+	return confirmed, nil
 }
