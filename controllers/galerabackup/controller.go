@@ -190,14 +190,14 @@ func (r *Reconciler) keepFinalizer(ctx context.Context, b *v1alpha1.GaleraBackup
 	if wanted {
 		change = controllerutil.AddFinalizer
 	}
-	return true, r.patchFinalizers(ctx, b, change)
+	return true, patchFinalizers(ctx, r.Client, b, change)
 }
 
-func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBackup,
+func patchFinalizers(ctx context.Context, kube client.Client, b *v1alpha1.GaleraBackup,
 	change func(client.Object, string) bool) error {
 	before := b.DeepCopy()
 	change(b, Finalizer)
-	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return kube.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // tidy removes the key once no Job uses it: a backup that has failed for another reason than its Job's end may have one

@@ -40,13 +40,13 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		// A copy of an object that has made a backup, with its status: what it names is another one's.
 		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonRemovingBackup, "Remove",
 			"the data of the backup %s stay in the store: this object has neither made nor imported it", b.Status.ID)
-		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
 	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
 		if begun, err := stopRemoval(ctx, r, b); begun || err != nil {
 			return taking.PollInterval, err
 		}
-		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
 	}
 	if running, err := r.stop(ctx, b); running || err != nil {
 		return taking.PollInterval, err // what it still writes would stay
@@ -61,7 +61,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	case err != nil:
 		return 0, err
 	case seen.Done && seen.Result.Error == "":
-		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
 	case seen.Done:
 		return r.removalFailed(ctx, b, seen.Result.Error)
 	case seen.Foreign:
@@ -83,7 +83,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	err = r.createRemoval(ctx, b, store)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		// The namespace is being deleted, and takes no more Jobs. The data stay: their removal was not asked for.
-		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
 	}
 	return taking.PollInterval, err
 }
