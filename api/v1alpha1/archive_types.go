@@ -23,8 +23,8 @@ type ClusterBackup struct {
 type PointInTime struct {
 	// enabled has every node write a binary log with GTIDs, which restarts one node at a time, and a Deployment
 	// NAME-archiver that follows it. A node keeps what was not archived yet for three days and in a tenth of its volume
-	// (at least 128Mi; MariaDB 11.4 or later). Needs spec.tls.clients other than Disabled. Not for a cluster
-	// that follows, or has followed, another one. Default: false.
+	// (at least 128Mi; MariaDB 11.4 or later). Needs spec.tls.clients other than Disabled. A cluster that follows another
+	// one needs spec.cutover, and is archived from when status.replication.role is Independent. Default: false.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// interval is how often what was committed is stored: what a disaster may cost. 1s to 10m. Default: 10s.

@@ -57,11 +57,11 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 		"an endpoint without a port": {"storage: {size: 1Gi}, " + strings.Replace(streamed, "db.test:3306", "db.test", 1),
 			"endpoints"},
 		"an archive of its own": {"storage: {size: 1Gi}, " + of + ", backup: {storeRef: {name: s}, pointInTime: {enabled: " +
-			"true}}", "different server_ids"},
+			"true}}", "set pointInTime with spec.cutover"},
 		"an archive of its own, cut over": {"storage: {size: 1Gi}, " + of + ", cutover: {gtid: 0-1-7}, backup: {storeRef: " +
-			"{name: s}, pointInTime: {enabled: true}}", "different server_ids"},
+			"{name: s}, pointInTime: {enabled: true}}", ""},
 		"an archive of its own, without the source": {"storage: {size: 1Gi}, cutover: {gtid: 0-1-7}, backup: {storeRef: " +
-			"{name: s}, pointInTime: {enabled: true}}", "different server_ids"},
+			"{name: s}, pointInTime: {enabled: true}}", ""},
 	} {
 		err := kube.Create(ctx, fromYAML(t, "replica", "{"+tc.with+"}"), client.DryRunAll)
 		t.Log(name)

@@ -249,6 +249,74 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		Expect(kube.Delete(ctx, &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace,
 			Name: first.Name}})).To(Succeed())
 	}, SpecTimeout(9*time.Minute))
+
+	It("is archived itself, restored at a time, and followed", func(ctx SpecContext) {
+		cl, archived := client(ctx, second), func() string {
+			GinkgoHelper()
+			last := position(ctx, second, "standby-0")
+			eventually(ctx, func(o Gomega) { o.Expect(status(ctx, second).Backup.ArchivedGTID).To(Equal(last)) })
+			return last
+		}
+		Expect(second.Change(ctx, func(c *v1alpha1.GaleraCluster) {
+			c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+				PointInTime: &v1alpha1.PointInTime{Enabled: true, Interval: &metav1.Duration{Duration: 2 * time.Second}}}
+		})).To(Succeed())
+		Expect(second.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue,
+			v1alpha1.ReasonArchiving, archiveTime+backupTime)).To(Succeed())
+		Expect(second.Change(ctx, func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf = nil })).To(Succeed())
+		start := time.Now()
+		w := startWriter(ctx, second, harness.WriterOptions{Interval: 50 * time.Millisecond})
+		Expect(second.WaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionTrue, "", upgradeTime)).To(Succeed())
+		Expect(second.WaitHealthy(ctx, upgradeTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+		written, err := second.Data().Written(ctx, "standby-0")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cl.Exec(ctx, "standby-primary", "CREATE DATABASE kept",
+			"CREATE TABLE kept.points (id INT PRIMARY KEY, at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6))",
+			"INSERT INTO kept.points (id) VALUES (1)")).To(Succeed())
+		var between time.Time
+		eventually(ctx, func(o Gomega) {
+			at, err := cl.QueryPod(ctx, "standby-0", "SELECT IF(NOW(6) > at + INTERVAL 3 SECOND, "+
+				"UNIX_TIMESTAMP(at) DIV 1 + 2, 0) FROM kept.points WHERE id = 1")
+			o.Expect(err).NotTo(HaveOccurred())
+			seconds, err := strconv.ParseInt(at, 10, 64)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(seconds).NotTo(BeZero())
+			between = time.Unix(seconds, 0)
+		})
+		Expect(cl.Exec(ctx, "standby-primary", "INSERT INTO kept.points (id) VALUES (2)")).To(Succeed())
+		last := archived()
+		for _, pod := range podNames(ctx, second) {
+			Expect(position(ctx, second, pod)).To(Equal(last), pod)
+		}
+		Expect(status(ctx, second).Backup.Chain).To(BeEquivalentTo(1), status(ctx, second).Backup.Gap)
+
+		from := sampleCluster(ns)
+		from.Name, from.Spec.Replicas = "attime", 1
+		from.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+			PointInTime: &v1alpha1.RestorePoint{Time: between.UTC().Format(time.RFC3339)},
+			Store:       &v1alpha1.BootstrapStore{Name: "offsite", Cluster: "standby"}}
+		third := sampleCluster(ns)
+		third.Name, third.Spec.Replicas = "third", 1
+		third.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+			Cluster:           v1alpha1.ReplicatedCluster{Namespace: ns, Name: "standby"},
+			IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
+		restored, follower := create(ctx, from), create(ctx, third)
+		for c, points := range map[*harness.Cluster]string{restored: "1", follower: "1,2"} {
+			Expect(c.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+			eventually(ctx, func(o Gomega) {
+				have, err := client(ctx, c).QueryPod(ctx, c.Name+"-0", "SELECT GROUP_CONCAT(id ORDER BY id) FROM kept.points")
+				o.Expect(err).NotTo(HaveOccurred())
+				o.Expect(have).To(Equal(points))
+			})
+			Expect(c.Data().Written(ctx, c.Name+"-0")).To(Equal(written), c.Name)
+		}
+		old := status(ctx, second).Replication.Applied
+		eventually(ctx, func(o Gomega) {
+			o.Expect(strings.Split(status(ctx, follower).Replication.Applied, ",")).To(ConsistOf(old, last))
+		})
+		progress("%s, restored and followed: %s", last, written)
+	}, SpecTimeout(9*time.Minute))
 })
 
 // sequence is the number of a GTID.
