@@ -36,7 +36,7 @@ func (p promotions) run(ctx context.Context) {
 func (p promotions) once(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
-	now, _, err := promotion.Find(ctx, p.store.bucket, p.store.cluster)
+	now, err := promotion.Find(ctx, p.store.bucket, p.store.cluster)
 	if err == nil && now != nil && now.ID() == p.overrules {
 		err = promotion.Overrule(ctx, p.store.bucket, p.store.cluster, *now)
 		now = nil

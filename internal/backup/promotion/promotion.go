@@ -27,30 +27,62 @@ const (
 	overruled = ".overruled.json"
 	// tries is how often the next number is looked for, while others create objects.
 	tries = 5
+	// most is the highest number that is looked at: no honest one comes near it.
+	most = 1 << 32
 )
+
+// ErrOverruled reports that a person has overruled what the same cluster has recorded before.
+var ErrOverruled = errors.New("a person has overruled there that this cluster takes over, and the other one goes on")
 
 // Create stores an object, unless there is one of its name (store.Create).
 type Create func(ctx context.Context, b *store.Bucket, key string, from io.Reader) error
 
-// Find returns the promotion that counts, nil for none, and the number of the next record. The first one that was not
-// overruled counts, or what the same cluster has recorded after it.
-func Find(ctx context.Context, b *store.Bucket, cluster string) (now *task.Promotion, next uint64, err error) {
+// Find returns the promotion that counts, nil for none. The first one that was not overruled counts, or what the same
+// cluster has recorded after it.
+func Find(ctx context.Context, b *store.Bucket, cluster string) (*task.Promotion, error) {
+	r, err := find(ctx, b, cluster)
+	return r.now, err
+}
+
+// records are those about one cluster.
+type records struct {
+	// now is the one that counts, nil for none, and next the number of the next one.
+	now  *task.Promotion
+	next uint64
+	// numbers are those of all, and last is the last one that is overruled, 0 for none.
+	numbers map[uint64]bool
+	last    uint64
+}
+
+func find(ctx context.Context, b *store.Bucket, cluster string) (records, error) {
 	numbers, last, err := list(ctx, b, cluster)
 	if err != nil {
-		return nil, 0, err
+		return records{}, err
 	}
-	next = last + 1
-	for n := last + 1; numbers[n]; n++ {
-		p, err := read(ctx, b, cluster, n)
+	r := records{next: last + 1, numbers: numbers, last: last}
+	for ; numbers[r.next]; r.next++ {
+		p, err := read(ctx, b, cluster, r.next)
 		if err != nil {
-			return nil, 0, err
+			return records{}, err
 		}
-		if now == nil || now.UID == p.UID {
-			now = p
+		if r.now == nil || r.now.UID == p.UID {
+			r.now = p
 		}
-		next = n + 1
 	}
-	return now, next, nil
+	return r, nil
+}
+
+// overruled reports whether a person has overruled a promotion of a cluster.
+func (r records) overruled(ctx context.Context, b *store.Bucket, cluster, uid string) (bool, error) {
+	for n := range r.numbers {
+		if n > r.last {
+			continue
+		}
+		if p, err := read(ctx, b, cluster, n); err != nil || p.UID == uid {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // list returns the numbers of the records, and the last one that is overruled, 0 for none.
@@ -65,13 +97,15 @@ func list(ctx context.Context, b *store.Bucket, cluster string) (numbers map[uin
 		if err != nil {
 			return nil, 0, fmt.Errorf("the promotions could not be listed: %w", err)
 		}
-		name := path.Base(o.Key)
-		text, not := strings.CutSuffix(name, overruled)
-		if !not {
-			text = strings.TrimSuffix(name, record)
+		kind := record
+		text, not := strings.CutSuffix(path.Base(o.Key), overruled)
+		if not {
+			kind = overruled
+		} else {
+			text = strings.TrimSuffix(text, record)
 		}
 		switch n, err := strconv.ParseUint(text, 10, 64); {
-		case err != nil: // none of these
+		case err != nil || n == 0 || n > most || o.Key != key(cluster, n, kind): // none of these
 		case not:
 			last = max(last, n)
 		default:
@@ -86,27 +120,38 @@ func read(ctx context.Context, b *store.Bucket, cluster string, n uint64) (*task
 		return nil, fmt.Errorf("a promotion could not be read: %w", err)
 	}
 	p := &task.Promotion{}
-	if err := json.Unmarshal(text, p); err != nil || p.UID == "" || p.GTID == "" {
+	err = json.Unmarshal(text, p)
+	if err == nil && (p.UID == "" || p.GTID == "") {
+		err = errors.New("it names no cluster, or no transaction")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the object %s is no record of a promotion: %w", key(cluster, n, record), err)
 	}
 	p.Number = n
 	return p, nil
 }
 
-// Record has a promotion recorded, and returns the one that counts: another cluster's if that was first.
+// Record has a promotion recorded, and returns the one that counts: another cluster's if that was first. What a person
+// has overruled is not recorded again.
 func Record(ctx context.Context, b *store.Bucket, create Create, cluster string, mine task.Promotion) (
 	*task.Promotion, error) {
 	for range tries {
-		now, next, err := Find(ctx, b, cluster)
-		if err != nil || now != nil && (now.UID != mine.UID || now.GTID == mine.GTID) {
+		r, err := find(ctx, b, cluster)
+		if now := r.now; err != nil || now != nil && (now.UID != mine.UID || now.GTID == mine.GTID) {
 			return now, err
 		}
-		mine.Number = next
+		switch before, err := r.overruled(ctx, b, cluster, mine.UID); {
+		case err != nil:
+			return nil, err
+		case before:
+			return nil, ErrOverruled
+		}
+		mine.Number = r.next
 		text, err := json.Marshal(mine)
 		if err != nil {
 			return nil, err
 		}
-		err = create(ctx, b, key(cluster, next, record), bytes.NewReader(text))
+		err = create(ctx, b, key(cluster, mine.Number, record), bytes.NewReader(text))
 		if err != nil && !store.Taken(err) {
 			return nil, fmt.Errorf("the promotion could not be recorded: %w", err)
 		}

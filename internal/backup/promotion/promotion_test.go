@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
+	"strings"
 	"testing"
 
 	"gocloud.dev/blob/memblob"
@@ -25,7 +27,7 @@ func TestFirstWins(t *testing.T) {
 	t.Cleanup(func() { _ = b.Close() })
 	now := func(id, gtid string) {
 		t.Helper()
-		p, _, err := Find(ctx, b, dir)
+		p, err := Find(ctx, b, dir)
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -50,7 +52,7 @@ func TestFirstWins(t *testing.T) {
 	now("1-bbbbbbbb", "0-1-7")
 	record(of("bbbbbbbb-1", "0-1-5"), store.Create, "2-bbbbbbbb")
 	now("2-bbbbbbbb", "0-1-5")
-	p, _, err := Find(ctx, b, dir)
+	p, err := Find(ctx, b, dir)
 	if err == nil {
 		err = Overrule(ctx, b, dir, *p)
 	}
@@ -58,6 +60,11 @@ func TestFirstWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	now("", "")
+	for range 2 {
+		if p, err := Record(ctx, b, store.Create, dir, of("bbbbbbbb-1", "0-1-5")); p != nil || !errors.Is(err, ErrOverruled) {
+			t.Errorf("what was overruled is recorded again: %+v, %v", p, err)
+		}
+	}
 	record(of("cccccccc-1", "0-1-9"), store.Create, "3-cccccccc")
 	now("3-cccccccc", "0-1-9")
 }
@@ -74,13 +81,56 @@ func TestUnknownIsNoPromotion(t *testing.T) {
 	if err := store.Write(ctx, b, key(dir, 1, record), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	if p, _, err := Find(ctx, b, dir); p != nil || err == nil {
-		t.Errorf("no record: %+v", p)
+	if p, err := Find(ctx, b, dir); p != nil || err == nil || strings.Contains(err.Error(), "%!") {
+		t.Errorf("no record: %+v, %v", p, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if p, _, err := Find(ctx, b, dir); p != nil || err == nil {
+	if p, err := Find(ctx, b, dir); p != nil || err == nil {
 		t.Errorf("no store: %+v", p)
+	}
+}
+
+// TestOthersAreNoRecords: an object that is not named as a record is none, wherever it lies.
+func TestOthersAreNoRecords(t *testing.T) {
+	ctx, b := t.Context(), memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = b.Close() })
+	for _, name := range []string{"x/1.json", "01.json", "+1.json", "0.json", "1", "1.json/1.json", "x/1.overruled.json",
+		"18446744073709551615.overruled.json"} {
+		if err := store.Write(ctx, b, dir+"/"+Directory+"/"+name, []byte(`{"uid":"dddddddd-1","gtid":"0-1-1"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := Find(ctx, b, dir); p != nil || err != nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := Record(ctx, b, store.Create, dir, of("bbbbbbbb-1", "0-1-7")); err != nil || p.ID() != "1-bbbbbbbb" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestAnyRecordCanBeOverruled: what names no UID of Kubernetes gets an ID all the same that the API admits.
+func TestAnyRecordCanBeOverruled(t *testing.T) {
+	admitted := regexp.MustCompile(`^[1-9][0-9]*-[0-9a-f]{1,8}$`) // spec.overrulesPromotion
+	for _, uid := range []string{"bbbbbbbb-1", "b", "BBBBBBBB-1", "../../x", "  ", "é\"}"} {
+		ctx, b := t.Context(), memblob.OpenBucket(nil)
+		p, err := Record(ctx, b, store.Create, dir, of(uid, "0-1-7"))
+		if err != nil || !admitted.MatchString(p.ID()) {
+			t.Fatalf("%q: %+v, %v", uid, p, err)
+		}
+		found, err := Find(ctx, b, dir)
+		if err == nil {
+			err = Overrule(ctx, b, dir, *found)
+		}
+		if err != nil || found.ID() != p.ID() {
+			t.Fatalf("%q: %+v, %v", uid, found, err)
+		}
+		if left, err := Find(ctx, b, dir); left != nil || err != nil {
+			t.Errorf("%q: %+v, %v", uid, left, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"path"
 	"time"
 
@@ -17,7 +18,8 @@ const (
 	recordTime  = 30 * time.Second
 )
 
-// promote records that the follower takes over, if it does, until that is known to be so, or not to be.
+// promote records that the follower takes over, if it does, until that is so. Another cluster's record is looked at
+// again, too: a person may overrule it.
 func (b *board) promote(ctx context.Context, bucket *store.Bucket, t task.Serve) {
 	for t.Promotion != nil && !b.record(ctx, bucket, t) {
 		select {
@@ -28,7 +30,7 @@ func (b *board) promote(ctx context.Context, bucket *store.Bucket, t task.Serve)
 	}
 }
 
-// record tries it once.
+// record tries it once. done reports whether the follower's own record is the one that counts.
 func (b *board) record(ctx context.Context, bucket *store.Bucket, t task.Serve) (done bool) {
 	ctx, cancel := context.WithTimeout(ctx, recordTime)
 	defer cancel()
@@ -42,8 +44,14 @@ func (b *board) record(ctx context.Context, bucket *store.Bucket, t task.Serve) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.promotion, b.unrecorded = counts, ""
-	if err != nil {
-		b.unrecorded = "nothing was recorded below " + path.Join(t.Dir, promotion.Directory) + ": " + store.Explain(err)
+	where := path.Join(t.Dir, promotion.Directory)
+	switch {
+	case errors.Is(err, promotion.ErrOverruled):
+		b.unrecorded = "it had recorded that below " + where + ", and " + err.Error() +
+			". Delete this cluster, and create it anew if it is to follow that one"
+	case err != nil:
+		b.unrecorded = "nothing was recorded below " + where + ": " + store.Explain(err) + ". This is tried again: restore " +
+			"the store, or the right of its credentials to create objects there"
 	}
-	return err == nil
+	return err == nil && counts.UID == mine.UID
 }

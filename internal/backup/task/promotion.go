@@ -1,7 +1,10 @@
 package task
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -19,5 +22,13 @@ type Promotion struct {
 	At time.Time `json:"at,omitzero"`
 }
 
-// ID names the record to people: they name it to overrule it.
-func (p Promotion) ID() string { return fmt.Sprintf("%d-%s", p.Number, p.UID[:min(len(p.UID), 8)]) }
+// ID names the record to people: they name it to overrule it. What is recorded may be no UID: it can be overruled all
+// the same.
+func (p Promotion) ID() string {
+	uid := p.UID[:min(len(p.UID), 8)]
+	if strings.Trim(uid, "0123456789abcdef") != "" {
+		sum := sha256.Sum256([]byte(p.UID))
+		uid = hex.EncodeToString(sum[:4])
+	}
+	return fmt.Sprintf("%d-%s", p.Number, uid)
+}
