@@ -152,7 +152,8 @@ type ReplicationStatus struct {
 	// Absent before spec.cutover, and for a server.
 	// +optional
 	Promotion *PromotionRecord `json:"promotion,omitempty"`
-	// stream is what is known of the stream of spec.replicaOf.endpoints. Absent without those.
+	// stream is what is known of the stream of spec.replicaOf.endpoints. Absent without those, and for a cluster that is
+	// Independent.
 	// +optional
 	Stream *FollowedStream `json:"stream,omitempty"`
 	// node is the one that runs the channel.

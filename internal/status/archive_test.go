@@ -91,6 +91,29 @@ func TestFollowedArchive(t *testing.T) {
 	}
 }
 
+// TestStreamEnds: a cluster that has taken over is not streamed to, whatever was known when it did, or since.
+func TestStreamEnds(t *testing.T) {
+	for name, role := range map[string]string{"it takes over": v1alpha1.RoleFollower,
+		"it has taken over": v1alpha1.RoleIndependent} {
+		in := healthy()
+		c := in.Facts.Cluster
+		c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+		archive := &v1alpha1.FollowedArchive{GTID: "0-1-7"}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: role, Archive: archive,
+			Stream: &v1alpha1.FollowedStream{Endpoint: "db:3306", Connected: true}}
+		for _, m := range in.Snapshot.Members {
+			seen := in.Seen[m.Name]
+			seen.Report.Following = &agentapi.Following{Applied: "0-1-7", Reached: true}
+			in.Seen[m.Name] = seen
+		}
+		Update(&c.Status, in)
+		if r := c.Status.Replication; r.Role != v1alpha1.RoleIndependent || r.Stream != nil || r.Archive != archive &&
+			*r.Archive != *archive {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
 // TestArchiveWaitsForTheCutover: a cluster that follows reports why it is not archived, whatever the archive was
 // before.
 func TestArchiveWaitsForTheCutover(t *testing.T) {

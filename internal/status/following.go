@@ -73,7 +73,7 @@ func followedOf(in Input) (f followedFacts) {
 func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.ReplicationStatus {
 	c := in.cluster()
 	if c.Source() == nil || before != nil && before.Role == v1alpha1.RoleIndependent {
-		return before
+		return unstreamed(before)
 	}
 	f := followedOf(in)
 	out := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: f.node, Applied: f.applied,
@@ -108,8 +108,19 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 	}
 	if c.Spec.Cutover != nil && len(f.missing) == 0 && len(f.open) > 0 {
 		out.Role, out.Node, out.SecondsBehind, out.Error = v1alpha1.RoleIndependent, "", nil, ""
+		return unstreamed(out)
 	}
 	return out
+}
+
+// unstreamed is the status of a cluster that follows nothing any more: nothing is streamed to it.
+func unstreamed(r *v1alpha1.ReplicationStatus) *v1alpha1.ReplicationStatus {
+	if r == nil || r.Stream == nil {
+		return r
+	}
+	r = r.DeepCopy()
+	r.Stream = nil
+	return r
 }
 
 // sourceOf is the source that the channel was opened with, else the last one that is known.
