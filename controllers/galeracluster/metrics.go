@@ -52,6 +52,9 @@ var (
 	followedThrough = prometheus.NewDesc("galera_operator_followed_archive_through_timestamp_seconds",
 		"Time until which the archive that the cluster follows has everything that was committed, in seconds since 1970; "+
 			"no series for other clusters.", perCluster, nil)
+	followedStream = prometheus.NewDesc("galera_operator_followed_stream_connected",
+		"Whether the cluster is streamed to from one of spec.replicaOf.endpoints; no series without those, nor for a cluster "+
+			"that has taken over.", perCluster, nil)
 	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
 		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
 	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",
@@ -76,7 +79,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, followedThrough,
-		operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
+		followedStream, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
 		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal,
 		atRestRequired, keysUsable} {
 		ch <- d
@@ -172,6 +175,11 @@ func collectCluster(send sender, spec v1alpha1.GaleraClusterSpec, now v1alpha1.G
 	}
 	if r := now.Replication; r != nil && r.Role == v1alpha1.RoleFollower && r.Archive != nil && r.Archive.Through != nil {
 		send(followedThrough, float64(r.Archive.Through.Unix()))
+	}
+	if of := spec.ReplicaOf; of != nil && len(of.Endpoints) > 0 && now.Replication != nil &&
+		now.Replication.Role == v1alpha1.RoleFollower {
+		s := now.Replication.Stream
+		send(followedStream, flag(s != nil && s.Connected))
 	}
 	end := func(t *metav1.Time, kind, id string) {
 		if t != nil {

@@ -106,6 +106,40 @@ func TestFollowedArchiveEnds(t *testing.T) {
 	}
 }
 
+// TestFollowedStream: a cluster that is to be streamed to reports whether it is, from the beginning on and until it has
+// taken over. Another one reports nothing.
+func TestFollowedStream(t *testing.T) {
+	const name = "galera_operator_followed_stream_connected"
+	streams := &v1alpha1.ReplicaOf{Endpoints: []string{"db:3306"}}
+	for text, tc := range map[string]struct {
+		of     *v1alpha1.ReplicaOf
+		role   string
+		stream *v1alpha1.FollowedStream
+		want   string
+	}{
+		"is streamed to":           {streams, v1alpha1.RoleFollower, &v1alpha1.FollowedStream{Connected: true}, "1"},
+		"is not":                   {streams, v1alpha1.RoleFollower, &v1alpha1.FollowedStream{Error: "no"}, "0"},
+		"is not known to be":       {streams, v1alpha1.RoleFollower, nil, "0"},
+		"has taken over":           {streams, v1alpha1.RoleIndependent, nil, ""},
+		"follows an archive alone": {&v1alpha1.ReplicaOf{}, v1alpha1.RoleFollower, nil, ""},
+		"follows nothing":          {nil, v1alpha1.RoleFollower, nil, ""},
+	} {
+		m := NewMetrics()
+		c := &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{ReplicaOf: tc.of}}
+		m.see(types.NamespacedName{Namespace: "site", Name: "standby"}, status.Input{Facts: observe.Facts{Cluster: c}},
+			v1alpha1.GaleraClusterStatus{Replication: &v1alpha1.ReplicationStatus{Role: tc.role, Stream: tc.stream}})
+		want := ""
+		if tc.want != "" {
+			want = "# HELP " + name + " Whether the cluster is streamed to from one of spec.replicaOf.endpoints; no series " +
+				"without those, nor for a cluster that has taken over.\n# TYPE " + name + " gauge\n" + name +
+				"{cluster=\"standby\",namespace=\"site\"} " + tc.want + "\n"
+		}
+		if err := testutil.CollectAndCompare(m, strings.NewReader(want), name); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestHostileAgentsMakeFewSeries: a hostile agent makes as many series as another one, with labels that are clipped:
 // channels that do not exist are dropped when its report arrives.
 func TestHostileAgentsMakeFewSeries(t *testing.T) {
