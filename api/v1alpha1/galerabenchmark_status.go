@@ -204,7 +204,8 @@ type BenchmarkResult struct {
 
 	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyAvgMs, latencyP50Ms,
 	// latencyP95Ms, latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros, clientCPUMicros and
-	// proxyCPUMicros (per transaction or connection; the client's includes the proxy's), replicatedBytes and sentBytes
+	// proxyCPUMicros (per transaction or connection; the client's includes that of a proxy alongside it), proxyMemoryMiB
+	// (the most that the proxy's container, or all pods of a GaleraProxy, used), replicatedBytes and sentBytes
 	// (per transaction: write-sets, and everything the nodes' network interfaces sent), flowControlPausedPercent, seconds,
 	// connectionsPerSecond, sessionsResumedPercent, backendConnectionsPercent (connections that a pooling proxy opened to
 	// the database, of those it took), megabytesPerSecond (of a cipher: with records of 16384 bytes),

@@ -44,6 +44,9 @@ type BenchmarkWorkload struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.events))",message="set duration or events, not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
 // +kubebuilder:validation:XValidation:rule="!has(self.warmup) || (duration(self.warmup) >= duration('0s') && duration(self.warmup) <= duration('1h') && duration(self.warmup).getMilliseconds() % 1000 == 0)",message="warmup must be 0s to 1h, in whole seconds"
+// +kubebuilder:validation:XValidation:rule="(self.via == 'PoolingProxy') == has(self.proxy)",message="via PoolingProxy needs proxy with an image, and only PoolingProxy takes one"
+// +kubebuilder:validation:XValidation:rule="(self.via == 'GaleraProxy') == has(self.proxyRef)",message="via GaleraProxy needs proxyRef, and only GaleraProxy takes one"
+// +kubebuilder:validation:XValidation:rule="self.via == 'Direct' || self.target == 'Primary'",message="a proxy leads to the primary: with via PoolingProxy or GaleraProxy target must be Primary"
 type OLTPWorkload struct {
 	// profile: WriteOnly, ReadOnly, ReadWrite or PointSelect.
 	// +required
@@ -102,9 +105,26 @@ type OLTPWorkload struct {
 	// +kubebuilder:default=AllNodes
 	// +kubebuilder:validation:Enum=AllNodes;Primary
 	Target string `json:"target,omitempty"`
+
+	// via is how clients reach the database: Direct, PoolingProxy or GaleraProxy, each as of a connect workload. The
+	// proxies keep the connections of all threads open: what they cost is what a transaction takes longer. Default:
+	// Direct.
+	// +optional
+	// +kubebuilder:default=Direct
+	// +kubebuilder:validation:Enum=Direct;PoolingProxy;GaleraProxy
+	Via string `json:"via,omitempty"`
+
+	// proxy configures the pooling proxy. Required with via PoolingProxy, refused otherwise.
+	// +optional
+	Proxy *BenchmarkProxy `json:"proxy,omitempty"`
+
+	// proxyRef names the GaleraProxy of the measured cluster (NAME-db for a private one), in this namespace. Required with
+	// via GaleraProxy, refused otherwise.
+	// +optional
+	ProxyRef *LocalName `json:"proxyRef,omitempty"`
 }
 
-// Values of ConnectWorkload.Via.
+// Values of Via of a ConnectWorkload; an OLTPWorkload has no tunnels.
 const (
 	// ViaDirect connects to the database itself.
 	ViaDirect = "Direct"

@@ -48,6 +48,19 @@ func cpu(root string) (Counters, bool) {
 	return Counters{}, false
 }
 
+// Memory returns the bytes that this container uses, without files that the kernel can drop at once: what kubelet calls
+// its working set. ok is false where there are no counters, as with version 1 of control groups.
+func Memory() (bytes float64, ok bool) { return memory(cgroupRoot) }
+
+func memory(root string) (float64, bool) {
+	text, err := os.ReadFile(filepath.Join(root, "memory.current"))
+	if err != nil {
+		return 0, false
+	}
+	current, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return max(0, current-pairs(filepath.Join(root, "memory.stat"))["inactive_file"]), err == nil
+}
+
 // pairs reads a file of names and numbers.
 func pairs(path string) map[string]float64 {
 	text, err := os.ReadFile(path)

@@ -43,6 +43,23 @@ func TestCPU(t *testing.T) {
 	}
 }
 
+func TestMemory(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  float64
+		ok    bool
+	}{
+		"version 2": {map[string]string{"memory.current": "5000\n", "memory.stat": "anon 3000\ninactive_file 1500\n"},
+			3500, true},
+		"files alone": {map[string]string{"memory.current": "5000\n", "memory.stat": "inactive_file 6000\n"}, 0, true},
+		"nothing":     {nil, 0, false},
+	} {
+		if got, ok := memory(write(t, tc.files)); got != tc.want || ok != tc.ok {
+			t.Errorf("%s: got %g, %t", name, got, ok)
+		}
+	}
+}
+
 func TestProcessor(t *testing.T) {
 	got := processor(
 		"processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu aes avx2\n\nprocessor\t: 1\nmodel name\t: Some " +

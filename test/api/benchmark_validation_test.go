@@ -101,10 +101,15 @@ func TestBenchmarkAdmission(t *testing.T) {
 			"at least 1 chars"},
 		"a proxy nothing goes through": {parts{"workloads": `[{name: a, connect: {proxy: {image: "proxysql:2"}}}]`},
 			"only PoolingProxy takes one"},
-		"a proxy far away":         {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, latency: [0s, 40ms]}}]`}, "with via PoolingProxy it must be 0s"},
-		"a proxy to many":          {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, target: AllNodes}}]`}, "with via PoolingProxy target must be Primary"},
-		"a proxy's version of TLS": {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, tlsVersions: ["1.2", "1.3"]}}]`}, "with via PoolingProxy tlsVersions must be left out"},
-		"a proxy that resumes":     {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, sessionResumption: ["Off", "On"]}}]`}, "with via PoolingProxy sessionResumption must be left out"},
+		"transactions through a proxy":       {parts{"workloads": `[{name: a, oltp: {profile: ReadWrite, target: Primary, via: PoolingProxy, proxy: {image: x}}}]`}, ""},
+		"transactions through a GaleraProxy": {parts{"workloads": `[{name: a, oltp: {profile: ReadWrite, target: Primary, via: GaleraProxy, proxyRef: {name: x}}}]`}, ""},
+		"transactions without its image":     {parts{"workloads": `[{name: a, oltp: {profile: ReadWrite, target: Primary, via: PoolingProxy}}]`}, "via PoolingProxy needs proxy"},
+		"transactions without its name":      {parts{"workloads": `[{name: a, oltp: {profile: ReadWrite, target: Primary, via: GaleraProxy}}]`}, "via GaleraProxy needs proxyRef"},
+		"transactions to many":               {parts{"workloads": `[{name: a, oltp: {profile: ReadWrite, via: GaleraProxy, proxyRef: {name: x}}}]`}, "target must be Primary"},
+		"a proxy far away":                   {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, latency: [0s, 40ms]}}]`}, "with via PoolingProxy it must be 0s"},
+		"a proxy to many":                    {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, target: AllNodes}}]`}, "with via PoolingProxy target must be Primary"},
+		"a proxy's version of TLS":           {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, tlsVersions: ["1.2", "1.3"]}}]`}, "with via PoolingProxy tlsVersions must be left out"},
+		"a proxy that resumes":               {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}, sessionResumption: ["Off", "On"]}}]`}, "with via PoolingProxy sessionResumption must be left out"},
 		"no such way": {parts{"workloads": `[{name: a, connect: {via: Pigeon}}]`},
 			`supported values: "Direct", "SSHTunnel", "WireGuard", "PoolingProxy", "GaleraProxy"`},
 		"an SSH tunnel": {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sessionResumption: ["Off", "On"], tlsVersions: ["1.2", "1.3"], latency: [0s, 0ms]}}]`}, ""},
@@ -276,6 +281,7 @@ func TestBenchmarkDefaults(t *testing.T) {
 	}
 	o, c, x := s.Workloads[0].OLTP, s.Workloads[1].Connect, s.Workloads[2].StateTransfer
 	if o.Tables != 4 || o.TableSize != 100000 || o.Threads[0] != 8 || o.Warmup.Seconds() != 5 || o.Target != "AllNodes" ||
+		o.Via != "Direct" ||
 		o.Distribution != "Uniform" {
 		t.Errorf("oltp: %+v", o)
 	}

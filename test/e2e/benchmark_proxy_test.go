@@ -102,4 +102,33 @@ var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slo
 			And(HaveField("Workload", "pooled"), HaveField("Arm", "encrypted"),
 				HaveField("Figures", ContainElement(HaveField("Name", "backendConnectionsPercent"))))))
 	}, SpecTimeout(8*time.Minute))
+
+	It("measures transactions through both kinds of proxy, and what these use", func(ctx SpecContext) {
+		image := loadProxy(ctx)
+		namespace := newNamespace(ctx, "bench")
+		b := createBenchmark(ctx, namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster.Template.Replicas = 1
+			s.Arms = []v1alpha1.BenchmarkArm{{Name: "encrypted"}}
+			direct := v1alpha1.OLTPWorkload{Profile: "ReadWrite", Tables: 1, TableSize: 10000, Threads: []int32{1, 60},
+				Duration: &metav1.Duration{Duration: 5 * time.Second}, Target: "Primary"}
+			alongside, service := direct, direct
+			alongside.Via, alongside.Proxy = v1alpha1.ViaPoolingProxy, &v1alpha1.BenchmarkProxy{Image: image}
+			service.Via, service.ProxyRef = v1alpha1.ViaGaleraProxy, &v1alpha1.LocalName{Name: "pool"}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "direct", OLTP: &direct}, {Name: "alongside", OLTP: &alongside},
+				{Name: "service", OLTP: &service}}
+		})
+		Expect(kube.Create(ctx, &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool"},
+			Spec: v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: b.Name + "-db"}, Replicas: 1,
+				Image: image}})).To(Succeed())
+		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {})
+		Expect(b.Status.Results).To(HaveLen(6))
+		for _, r := range b.Status.Results {
+			progress("%s %s: %v", r.Workload, r.Variant, r.Figures)
+			used := ContainElements(HaveField("Name", "proxyCPUMicros"), HaveField("Name", "proxyMemoryMiB"))
+			if r.Workload == "direct" {
+				used = Not(ContainElement(HaveField("Name", HavePrefix("proxy"))))
+			}
+			Expect(r.Figures).To(used, r.Workload+" "+r.Variant)
+		}
+	}, SpecTimeout(8*time.Minute))
 })

@@ -22,8 +22,8 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	first, second, has := strings.Cut(string(file), "\n---\n")
 	Expect(yaml.UnmarshalStrict([]byte(first), b)).To(Succeed())
 	for i := range b.Spec.Workloads {
-		if c := b.Spec.Workloads[i].Connect; c != nil && c.Proxy != nil {
-			c.Proxy.Image = loadProxy(ctx)
+		if alongside, _ := experiment.Through(&b.Spec.Workloads[i]); alongside != nil {
+			alongside.Image = loadProxy(ctx)
 		}
 	}
 	b.Namespace = newNamespace(ctx, "sample")
@@ -57,6 +57,7 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 },
 	Entry("of replication", wholeTime, "replication-encryption-small"),
 	Entry("of a pooling proxy", wholeTime, "pooled-connections"),
+	Entry("of transactions through proxies", wholeTime, "pooled-read-write"),
 	Entry("of clients", wholeTime, "client-encryption-small"),
 	Entry("of connections", wholeTime, "connections-small"),
 	Entry("of connections one by one", wholeTime, "connections-one-by-one-small"),

@@ -71,9 +71,23 @@ func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
 // NotEnoughDisk reports whether a data set was refused for lack of space.
 func NotEnoughDisk(reason string) bool { return strings.HasPrefix(reason, result.NotEnoughDisk) }
 
+// Through returns what the clients of a workload connect through: a pooling proxy alongside them, or a GaleraProxy.
+// Both are nil for neither.
+func Through(w *v1alpha1.BenchmarkWorkload) (*v1alpha1.BenchmarkProxy, *v1alpha1.LocalName) {
+	switch {
+	case w == nil:
+	case w.OLTP != nil:
+		return w.OLTP.Proxy, w.OLTP.ProxyRef
+	case w.Connect != nil:
+		return w.Connect.Proxy, w.Connect.ProxyRef
+	}
+	return nil, nil
+}
+
 // UsesGaleraProxy reports whether connections of a cell go through a GaleraProxy.
 func UsesGaleraProxy(c Cell) bool {
-	return c.Kind == result.KindConnect && c.Workload.Connect.Via == v1alpha1.ViaGaleraProxy
+	_, ref := Through(c.Workload)
+	return ref != nil
 }
 
 // serves reports whether a cell can be measured against an arm: a GaleraProxy speaks TLS with the nodes in any case.
@@ -90,7 +104,7 @@ func serves(s *v1alpha1.GaleraBenchmarkSpec, arm string, c Cell) bool {
 // policy.
 func Proxies(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 	for _, w := range s.Workloads {
-		if w.Connect != nil && w.Connect.Via == v1alpha1.ViaGaleraProxy &&
+		if _, ref := Through(&w); ref != nil &&
 			!slices.ContainsFunc(s.Arms, func(a v1alpha1.BenchmarkArm) bool { return ClientsUseTLS(own.With(a.TLS)) }) {
 			return fmt.Sprintf("the workload %s goes through a GaleraProxy, which speaks TLS only, and no arm has TLS for "+
 				"clients; set clients of an arm to Required or Preferred", w.Name)

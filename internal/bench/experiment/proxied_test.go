@@ -23,7 +23,17 @@ func proxied() *v1alpha1.GaleraBenchmarkSpec {
 // TestGaleraProxiesAreMeasuredWithTLS: one speaks TLS with the nodes in any case, so that an arm without TLS for
 // clients has no such run, and nothing of one to be compared.
 func TestGaleraProxiesAreMeasuredWithTLS(t *testing.T) {
+	testTLSOnly(t, proxied())
 	s := proxied()
+	direct, pooled := &s.Workloads[0], &s.Workloads[1]
+	direct.Connect, direct.OLTP = nil, &v1alpha1.OLTPWorkload{Threads: []int32{1}}
+	pooled.Connect, pooled.OLTP = nil, &v1alpha1.OLTPWorkload{Threads: []int32{1}, Via: v1alpha1.ViaGaleraProxy,
+		ProxyRef: &v1alpha1.LocalName{Name: "pool"}}
+	testTLSOnly(t, s)
+}
+
+func testTLSOnly(t *testing.T, s *v1alpha1.GaleraBenchmarkSpec) {
+	t.Helper()
 	runs := map[string]int{}
 	for i, r := range Runs(s) {
 		runs[r.Arm.Name+" "+r.Cell.Workload.Name]++

@@ -66,10 +66,11 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 	if why != "" {
 		return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting for the Jobs' access to the database: "+why, false), nil
 	}
-	if !experiment.UsesGaleraProxy(a.Run.Cell) || a.Wire.Kind != a.Run.Cell.Kind {
+	_, ref := experiment.Through(a.Run.Cell.Workload)
+	if ref == nil || a.Wire.Kind != a.Run.Cell.Kind {
 		return d, nil
 	}
-	p, err := r.parts().proxyProblem(ctx, b, a.Run.Cell.Workload.Connect.ProxyRef.Name)
+	p, err := r.parts().proxyProblem(ctx, b, ref.Name)
 	if err != nil || p.message == "" {
 		return d, err
 	}

@@ -72,6 +72,12 @@ func TestRunOfAnUnprovedProxy(t *testing.T) {
 	if name := proxyOf(b, job, []result.Record{record}); name != "pool" {
 		t.Errorf("the proxy of the run is %q", name)
 	}
+	transactions := b.DeepCopy()
+	transactions.Spec.Workloads[0].Connect = nil
+	transactions.Spec.Workloads[0].OLTP = &v1alpha1.OLTPWorkload{ProxyRef: &v1alpha1.LocalName{Name: "pool"}}
+	if name := proxyOf(transactions, job, []result.Record{record}); name != "pool" {
+		t.Errorf("the proxy of transactions is %q", name)
+	}
 	seen := benchmarkFacts{State: experiment.State{Benchmark: b}}
 	if v := verdictOf(b, seen, record); !v.Valid {
 		t.Fatalf("a run without trouble: %+v", v)

@@ -113,9 +113,9 @@ func (r *Reconciler) observeJob(ctx context.Context, b *v1alpha1.GaleraBenchmark
 func proxyOf(b *v1alpha1.GaleraBenchmark, job string, records []result.Record) string {
 	for _, r := range records {
 		for _, w := range b.Spec.Workloads {
-			if experiment.Name(b.Name, r.Run) == job && r.Kind == result.KindConnect && w.Name == r.Workload &&
-				w.Connect != nil && w.Connect.ProxyRef != nil {
-				return w.Connect.ProxyRef.Name
+			if _, ref := experiment.Through(&w); ref != nil && w.Name == r.Workload && r.Kind != result.KindPrepare &&
+				experiment.Name(b.Name, r.Run) == job {
+				return ref.Name
 			}
 		}
 	}

@@ -24,6 +24,9 @@ func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen 
 	if objects.UsesTunnel(cell) {
 		return own.makeTunnel(ctx, b, seen, jobName, cell, p, *images)
 	}
+	if _, ref := experiment.Through(cell.Workload); ref != nil {
+		p.ProxyPods = objects.ProxyPods(seen.Pods, ref.Name)
+	}
 	if spec := objects.ProxyOf(cell); spec != nil {
 		images.Proxy = spec.Image
 		return own.makeProxy(ctx, b, jobName, *p)

@@ -29,10 +29,8 @@ func (r connecting) connect(ctx context.Context) error {
 		return r.connectVPN(ctx, *spec.Tunnel)
 	case spec.Tunnel != nil:
 		return r.connectThrough(ctx, *spec.Tunnel)
-	case spec.Proxy != "":
-		return r.connectPooled(ctx, spec.Proxy)
-	case spec.Service != "":
-		return r.connectService(ctx, spec.Service)
+	case r.plan.Proxy != "" || r.plan.Service != "":
+		return r.connectPooled(ctx)
 	}
 	return r.connections(ctx, route{})
 }
@@ -67,8 +65,8 @@ func (r connecting) connections(ctx context.Context, w route) error {
 		c.run(ctx, c.next)
 		return nil
 	})
-	// Our own client is the load here: what it uses is the client's, and so is what it goes through.
-	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds+r.out.Proxy.CPUSeconds, 0
+	// Our own client is the load here: what it uses is the client's.
+	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Client.CPUSeconds+r.out.Runner.CPUSeconds, 0
 	r.out.Connect = c.result(r.out.EndedAt.Sub(r.out.StartedAt))
 	if after, countErr := w.count(ctx); w.pooled {
 		r.out.Connect.Pooled, r.out.Connect.Backend = true, max(0, after-backend)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
@@ -18,49 +20,24 @@ const (
 	proxyPace = 100 * time.Millisecond
 )
 
-// connectPooled measures connections to a pooling proxy alongside this program, once it is shown that what
-// the proxy speaks with the database is what the arm says.
-func (r connecting) connectPooled(ctx context.Context, socket string) error {
+// loadTime is what a GaleraProxy has to learn of the benchmark's account.
+const loadTime = 2 * time.Minute
+
+// connectPooled measures connections to a proxy, and counts those that the database gets meanwhile: a proxy alongside
+// this program, or the Service of a GaleraProxy, which speaks TLS with its clients.
+func (r connecting) connectPooled(ctx context.Context) error {
 	// The key the servers present is not seen through the proxy, which is asked for nothing until they have the arm's.
 	if _, err := r.settled(ctx, route{}); err != nil {
 		return err
 	}
-	if err := awaitProxy(ctx, socket, proxyTime); err != nil {
-		return err
-	}
-	w := route{network: "unix", address: socket, pooled: true}
-	spoken, err := r.behind(ctx, w)
+	spoken, err := proxied{r.runner}.await(ctx)
 	if err != nil {
-		return fmt.Errorf("through the proxy: %w", err)
-	}
-	r.sidecar = transport.UsageSocket(filepath.Dir(socket))
-	return r.pooled(ctx, w, spoken)
-}
-
-// loadTime is what a proxy has to learn of the benchmark's account.
-const loadTime = 2 * time.Minute
-
-// connectService measures connections to the Service of a GaleraProxy, with TLS, which the proxy speaks with the
-// database, too.
-func (r connecting) connectService(ctx context.Context, host string) error {
-	if _, err := r.settled(ctx, route{}); err != nil {
 		return err
 	}
-	w := route{service: host, pooled: true}
-	var spoken backend
-	loading, cancel := context.WithTimeout(ctx, loadTime)
-	defer cancel()
-	if err := await(loading, keyPace, func() (_ string, err error) {
-		spoken, err = r.behind(ctx, w)
-		return inWords(err), nil
-	}); err != nil {
-		return fmt.Errorf("through the GaleraProxy: %w", err)
+	w := route{service: r.plan.Service, pooled: true}
+	if r.plan.Proxy != "" {
+		w.network, w.address = "unix", r.plan.Proxy
 	}
-	return r.pooled(ctx, w, spoken)
-}
-
-// pooled measures connections to a proxy, and counts those that the database gets meanwhile.
-func (r connecting) pooled(ctx context.Context, w route, spoken backend) error {
 	return r.withDB(r.plan.Hosts[0], func(db *sql.DB) error {
 		w.opened = func(ctx context.Context) (float64, error) { return connectionsTaken(ctx, db) }
 		if err := r.connections(ctx, w); err != nil {
@@ -69,6 +46,64 @@ func (r connecting) pooled(ctx context.Context, w route, spoken backend) error {
 		r.out.Connect.Protocol, r.out.Connect.Cipher = spoken.version, spoken.cipher
 		return nil
 	})
+}
+
+// proxied is a run through a proxy, if it is one.
+type proxied struct{ *runner }
+
+// await waits for the proxy of the run, and returns what that speaks with the database. It is shown to be what
+// the arm says.
+func (r proxied) await(ctx context.Context) (spoken backend, err error) {
+	if socket := r.plan.Proxy; socket != "" {
+		if err := awaitProxy(ctx, socket, proxyTime); err != nil {
+			return spoken, err
+		}
+		if spoken, err = r.behind(ctx); err != nil {
+			return spoken, fmt.Errorf("through the proxy: %w", err)
+		}
+		r.sidecar = transport.UsageSocket(filepath.Dir(socket))
+		return spoken, nil
+	}
+	loading, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	if err := await(loading, keyPace, func() (_ string, err error) {
+		spoken, err = r.behind(ctx)
+		return inWords(err), nil
+	}); err != nil {
+		return spoken, fmt.Errorf("through the GaleraProxy: %w", err)
+	}
+	return spoken, nil
+}
+
+// usage returns what the proxy of a run has used so far: the container alongside, or all pods of a GaleraProxy.
+func (r proxied) usage(ctx context.Context) (u result.Usage, err error) {
+	if r.sidecar != "" {
+		return sidecarUsage(ctx, r.sidecar)
+	}
+	for name, s := range (agents{members: r.plan.ProxyPods, client: r.agents.client}).samples(ctx) {
+		if s == nil {
+			return u, fmt.Errorf("the pod %s of the GaleraProxy does not report what it has used", name)
+		}
+		u.CPUSeconds += s[result.MetricProxyCPU]
+		u.MemoryBytes += s[result.MetricProxyMemory]
+	}
+	return u, nil
+}
+
+// memory returns the most that the proxy of a run was seen to use until ctx ended.
+func (r proxied) memory(ctx context.Context) (most float64) {
+	tick := time.NewTicker(loadPace)
+	defer tick.Stop()
+	for {
+		if u, err := r.usage(ctx); err == nil {
+			most = max(most, u.MemoryBytes)
+		}
+		select {
+		case <-ctx.Done():
+			return most
+		case <-tick.C:
+		}
+	}
 }
 
 // connectionsTaken is the server's own counter. It has the agent's connections as well, which are few.
@@ -107,18 +142,23 @@ func dialOnce(ctx context.Context, network, address string) error {
 type backend struct{ version, cipher string }
 
 // behind asks the database what the proxy speaks with it; another thing than the arm says is an error.
-func (r connecting) behind(ctx context.Context, w route) (b backend, err error) {
-	c := &connector{spec: *r.plan.Connect, route: w}
-	one, err := c.to(r.runner, r.plan.Hosts[0])
+func (r proxied) behind(ctx context.Context) (b backend, err error) {
+	cfg, err := r.mysqlConfig(cmp.Or(r.plan.Service, r.plan.Hosts[0]))
 	if err != nil {
 		return b, err
 	}
-	db := sql.OpenDB(one)
-	defer func() { _ = db.Close() }()
-	for name, value := range map[string]*string{"Ssl_version": &b.version, "Ssl_cipher": &b.cipher} {
-		if err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE '"+name+"'").Scan(&name, value); err != nil {
-			return b, err
+	if r.plan.Proxy != "" {
+		cfg.Net, cfg.Addr, cfg.TLS = "unix", r.plan.Proxy, nil
+	}
+	if err := with(cfg, func(db *sql.DB) error {
+		for name, value := range map[string]*string{"Ssl_version": &b.version, "Ssl_cipher": &b.cipher} {
+			if err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE '"+name+"'").Scan(&name, value); err != nil {
+				return err
+			}
 		}
+		return nil
+	}); err != nil {
+		return b, err
 	}
 	return b, b.wrong(r.plan.TLS)
 }

@@ -192,8 +192,8 @@ func TestProxySQL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := startMariaDB(t, tc.server...)
 			r := &runner{target: target{password: rootPassword, ca: filepath.Join(ours, "ca.crt")}}
-			r.plan = result.Plan{Hosts: []string{serverIP}, TLS: tc.tls, Connect: &result.Connect{Threads: 4, Connections: 1000,
-				TLSVersion: "1.3", Proxy: startProxy(t, tc.proxy)}}
+			r.plan = result.Plan{Hosts: []string{serverIP}, TLS: tc.tls, Proxy: startProxy(t, tc.proxy),
+				Connect: &result.Connect{Threads: 4, Connections: 1000, TLSVersion: "1.3"}}
 			err := (connecting{r}).connect(t.Context())
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {

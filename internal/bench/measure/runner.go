@@ -101,14 +101,15 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	before, selfBefore := r.agents.samples(ctx), self()
 	clientBefore := children()
 	throttled := throttledPeriods()
-	proxyBefore, err := sidecarUsage(ctx, r.sidecar)
+	proxyBefore, err := proxied{r}.usage(ctx)
 	if err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
-	events, load := make(chan []event), make(chan []result.LoadPoint)
+	events, load, memory := make(chan []event), make(chan []result.LoadPoint), make(chan float64)
 	go func() { events <- r.agents.watch(watching) }()
 	go func() { load <- r.agents.record(watching) }()
+	go func() { memory <- proxied{r}.memory(watching) }()
 
 	r.out.StartedAt = time.Now()
 	err = do(ctx)
@@ -117,7 +118,7 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	clientAfter, selfAfter := children(), self()
 	stop()
 	r.out.Noticed, r.out.Load = r.noticed(<-events), <-load
-	proxyAfter, proxyErr := sidecarUsage(ctx, r.sidecar)
+	proxyAfter, proxyErr := proxied{r}.usage(ctx)
 	after := r.agents.samples(ctx)
 	r.out.Members = map[string]result.Window{}
 	for _, m := range r.plan.Members {
@@ -126,7 +127,10 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	r.out.Client = result.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
 	r.out.Runner = result.Usage{CPUSeconds: selfAfter - selfBefore}
 	r.out.Proxy = result.Usage{CPUSeconds: proxyAfter.CPUSeconds - proxyBefore.CPUSeconds,
-		Throttled: proxyAfter.Throttled - proxyBefore.Throttled}
+		Throttled: proxyAfter.Throttled - proxyBefore.Throttled, MemoryBytes: <-memory}
+	if r.sidecar != "" {
+		r.out.Client.CPUSeconds += r.out.Proxy.CPUSeconds
+	}
 	if err == nil && r.plan.Kind == result.KindOLTP {
 		r.settle(ctx)
 	}

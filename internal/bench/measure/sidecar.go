@@ -46,16 +46,15 @@ func serveUsage(l net.Listener) {
 			return
 		}
 		used, _ := usage.CPU() // what cannot be read stays zero
-		_ = json.NewEncoder(c).Encode(result.Usage{CPUSeconds: used.CPUSeconds, Throttled: used.Throttled})
+		memory, _ := usage.Memory()
+		_ = json.NewEncoder(c).Encode(result.Usage{CPUSeconds: used.CPUSeconds, Throttled: used.Throttled,
+			MemoryBytes: memory})
 		_ = c.Close()
 	}
 }
 
-// sidecarUsage asks such a container; "" is none.
+// sidecarUsage asks such a container.
 func sidecarUsage(ctx context.Context, socket string) (u result.Usage, err error) {
-	if socket == "" {
-		return u, nil
-	}
 	d := net.Dialer{Timeout: askTime}
 	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {

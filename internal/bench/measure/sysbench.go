@@ -56,10 +56,17 @@ func (r *target) sysbenchFiles() error {
 // arguments every call has.
 func (r *target) arguments(script string, threads int) []string {
 	onOff := map[bool]string{true: "on", false: "off"}
+	place, tls := "--mysql-host="+strings.Join(r.plan.Hosts, ","), r.plan.TLS
+	switch {
+	case r.plan.Proxy != "":
+		place, tls = "--mysql-socket="+r.plan.Proxy, false
+	case r.plan.Service != "":
+		place = "--mysql-host=" + r.plan.Service
+	}
 	return []string{
 		"--config-file=" + filepath.Join(result.WorkDir, "sysbench.conf"), script,
 		"--db-driver=mysql", "--mysql-user=" + r.plan.User, "--mysql-db=" + r.plan.Data.Database,
-		"--mysql-host=" + strings.Join(r.plan.Hosts, ","), "--mysql-ssl=" + onOff[r.plan.TLS],
+		place, "--mysql-ssl=" + onOff[tls],
 		"--mysql-ignore-errors=" + ignored,
 		"--tables=" + strconv.Itoa(r.plan.Data.Tables), "--table-size=" + strconv.FormatInt(r.plan.Data.Rows, 10),
 		"--threads=" + strconv.Itoa(threads), "--rand-seed=" + strconv.FormatInt(r.plan.Seed, 10),
@@ -125,6 +132,11 @@ func (r *runner) describeData(ctx context.Context) (err error) {
 func (r *runner) oltp(ctx context.Context) error {
 	if err := r.sysbenchFiles(); err != nil {
 		return err
+	}
+	if r.plan.Proxy != "" || r.plan.Service != "" {
+		if _, err := (proxied{r}).await(ctx); err != nil {
+			return err
+		}
 	}
 	o := r.plan.OLTP
 	args := append(r.arguments(o.Script, o.Threads), "--rand-type="+strings.ToLower(o.Distribution))

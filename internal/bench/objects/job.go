@@ -203,7 +203,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 		}},
 		Volumes: volumes,
 	}
-	if p.Connect != nil && p.Connect.Proxy != "" {
+	if p.Proxy != "" {
 		addProxy(b, &spec, name, p, images)
 	}
 	return spec

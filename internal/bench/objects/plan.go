@@ -30,6 +30,9 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 	}
 	cell := a.Run.Cell
 	p.WithoutAcceleration = a.Run.WithoutAccelerator()
+	if a.Wire.Kind == cell.Kind {
+		p.Proxy, p.Service = through(b, cell)
+	}
 	switch a.Wire.Kind {
 	case result.KindOLTP:
 		p.OLTP = oltp(cell)
@@ -40,9 +43,6 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 		}
 	case result.KindConnect:
 		p.Connect = connect(c, cell)
-		if ref := cell.Workload.Connect.ProxyRef; ref != nil {
-			p.Connect.Service = ref.Name + "." + b.Namespace + ".svc"
-		}
 		if cell.Workload.Connect.Target == "Primary" {
 			p.Hosts = primary(c, domain)
 		}
@@ -64,6 +64,18 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 	return p
 }
 
+// through is the proxy of a run: its socket, or its Service.
+func through(b *v1alpha1.GaleraBenchmark, cell experiment.Cell) (socket, service string) {
+	proxy, ref := experiment.Through(cell.Workload)
+	if proxy != nil {
+		socket = transport.ProxySocket(transport.ProxyDir)
+	}
+	if ref != nil {
+		service = ref.Name + "." + b.Namespace + ".svc"
+	}
+	return socket, service
+}
+
 func oltp(cell experiment.Cell) *result.OLTP {
 	w := cell.Workload.OLTP
 	o := &result.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution,
@@ -80,9 +92,6 @@ func connect(c *v1alpha1.GaleraCluster, cell experiment.Cell) *result.Connect {
 		Resumption: cell.Resumption, Latency: cell.Latency, KeyExchange: cell.KeyExchange,
 		NoQuery: w.Query == v1alpha1.QueryNone}
 	out.KeyAlgorithm, out.KeySize = experiment.Key(c.Spec.TLS)
-	if w.Via == v1alpha1.ViaPoolingProxy {
-		out.Proxy = transport.ProxySocket(transport.ProxyDir)
-	}
 	if w.Connections == 0 {
 		out.Seconds = seconds(experiment.Duration(cell))
 	}

@@ -28,10 +28,19 @@ func ProxyName(job string) string { return job + "-proxy" }
 
 // ProxyOf is the pooling proxy that connections of a cell go through, nil when there is none.
 func ProxyOf(c experiment.Cell) *v1alpha1.BenchmarkProxy {
-	if c.Kind != result.KindConnect || c.Workload == nil {
-		return nil
+	proxy, _ := experiment.Through(c.Workload)
+	return proxy
+}
+
+// ProxyPods returns the pods of a GaleraProxy, which report what they use.
+func ProxyPods(pods []corev1.Pod, name string) (out []result.Member) {
+	for i := range pods {
+		if pod := &pods[i]; pod.Labels[v1alpha1.LabelProxy] == name && pod.Status.PodIP != "" &&
+			pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			out = append(out, result.Member{Name: pod.Name, Host: pod.Status.PodIP})
+		}
 	}
-	return c.Workload.Connect.Proxy
+	return out
 }
 
 // ProxySecret returns the configuration of a Job's proxy: it leads to the node the plan says, for the account of the
@@ -40,7 +49,12 @@ func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, passwor
 	adminPassword string) *corev1.Secret {
 	s := transport.ProxySettings{
 		Host: p.Hosts[0], Port: cluster.Port, User: p.User, Hash: cluster.NativeHash(password),
-		AdminPassword: adminPassword, Connections: p.Connect.Threads,
+		AdminPassword: adminPassword,
+	}
+	if p.OLTP != nil {
+		s.Connections = p.OLTP.Threads
+	} else {
+		s.Connections = p.Connect.Threads
 	}
 	if p.TLS {
 		s.CA = path.Join(result.CADir, "ca.crt")

@@ -99,7 +99,7 @@ func TestProxySecret(t *testing.T) {
 	for clients, want := range map[v1alpha1.ClientTLS]string{v1alpha1.TLSDisabled: "use_ssl=0",
 		v1alpha1.TLSPreferred: "use_ssl=1", v1alpha1.TLSRequired: "use_ssl=1"} {
 		b, c, p := pooled(clients)
-		if p.Connect.Proxy != "/run/galera-proxy/mysql.sock" || len(p.Hosts) != 1 {
+		if p.Proxy != "/run/galera-proxy/mysql.sock" || len(p.Hosts) != 1 {
 			t.Errorf("plan: %+v", p)
 		}
 		secret := ProxySecret(b, sshJob, p, `it's "secret"`, "hushhush")
@@ -141,5 +141,43 @@ func TestPartsAreThoseThereMayBe(t *testing.T) {
 	w.Via, w.Proxy = v1alpha1.ViaDirect, nil
 	if parts := Parts(b, sshJob); len(parts) != 0 || ProxyOf(experiment.Cell{Kind: result.KindOLTP}) != nil {
 		t.Errorf("parts of unknown origin: %v", parts)
+	}
+}
+
+// TestTransactionsThroughAProxy: their run has the proxy, and the preparation of their data has none.
+func TestTransactionsThroughAProxy(t *testing.T) {
+	b, c, _ := pooled(v1alpha1.TLSRequired)
+	w := &v1alpha1.OLTPWorkload{Profile: "ReadWrite", Threads: []int32{256}, Target: "Primary",
+		Via: v1alpha1.ViaPoolingProxy, Proxy: &v1alpha1.BenchmarkProxy{Image: "proxysql:2"}}
+	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: w}}
+	run := run0(b)
+	p := Plan(b, c, experiment.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local")
+	text := string(ProxySecret(b, sshJob, p, "secret", "hushhush").Data[transport.ProxyConfigFile])
+	if p.Proxy != "/run/galera-proxy/mysql.sock" || p.Service != "" || !strings.Contains(text, "max_connections=256,") ||
+		ProxyOf(run.Cell) != w.Proxy || len(Parts(b, sshJob)) != 1 {
+		t.Errorf("%+v\n%s", p, text)
+	}
+	job, err := Job(b, c, result.Run{Index: 1, Attempt: 1}, p, Images{Proxy: "proxysql:2"})
+	if err != nil || len(job.Spec.Template.Spec.InitContainers) != 2 {
+		t.Errorf("%v, %v", job, err)
+	}
+	prepare := experiment.StartJob{Wire: result.Run{Kind: result.KindPrepare, Attempt: 1}, Run: run}
+	if p := Plan(b, c, prepare, "cluster.local"); p.Proxy != "" || p.Service != "" {
+		t.Errorf("the data are written through the proxy: %+v", p)
+	}
+	w.Via, w.Proxy, w.ProxyRef = v1alpha1.ViaGaleraProxy, nil, &v1alpha1.LocalName{Name: "pool"}
+	if p := Plan(b, c, experiment.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local"); p.Proxy != "" ||
+		p.Service != "pool.shops.svc" {
+		t.Errorf("%+v", p)
+	}
+	pod := func(proxy, ip string, phase corev1.PodPhase) corev1.Pod {
+		labels := map[string]string{v1alpha1.LabelProxy: proxy}
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p" + ip, Labels: labels},
+			Status: corev1.PodStatus{PodIP: ip, Phase: phase}}
+	}
+	pods := ProxyPods([]corev1.Pod{pod("pool", "10.0.0.1", corev1.PodRunning), pod("pool", "10.0.0.2", corev1.PodFailed),
+		pod("pool", "", corev1.PodRunning), pod("other", "10.0.0.3", corev1.PodRunning), {}}, "pool")
+	if !slices.Equal(pods, []result.Member{{Name: "p10.0.0.1", Host: "10.0.0.1"}}) {
+		t.Errorf("got %v", pods)
 	}
 }

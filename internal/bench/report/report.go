@@ -64,7 +64,7 @@ var columns = []struct{ figure, heading string }{
 	{result.FigureP95, "P95 MS"}, {result.FigureGapBefore, "GAP BEFORE MS"}, {result.FigureGap, "GAP MS"},
 	{result.FigureP99, "P99 MS"},
 	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"},
-	{result.FigureProxyCPU, "PROXY CPU µS"},
+	{result.FigureProxyCPU, "PROXY CPU µS"}, {result.FigureProxyMemory, "PROXY MIB"},
 	{result.FigureReplicatedBytes, "REPLICATED B"}, {result.FigureSentBytes, "SENT B"},
 }
 

@@ -17,6 +17,7 @@ const (
 	FigureServerCPU            = "serverCPUMicros"
 	FigureClientCPU            = "clientCPUMicros"
 	FigureProxyCPU             = "proxyCPUMicros"
+	FigureProxyMemory          = "proxyMemoryMiB"
 	FigureReplicatedBytes      = "replicatedBytes"
 	FigureSentBytes            = "sentBytes"
 	FigureFlowControl          = "flowControlPausedPercent"
@@ -49,7 +50,8 @@ var FigureNames = []string{
 	FigureLoadLoss, FigureCPUSeconds, FigureResumed, FigureBackend,
 	FigureAverage, FigureP50, FigureP95, FigureP95Before, FigureP99, FigureMax, FigureGap, FigureGapBefore, FigureErrors,
 	FigureReconnects, FigureDeadlocks,
-	FigureServerCPU, FigureClientCPU, FigureProxyCPU, FigureReplicatedBytes, FigureSentBytes, FigureFlowControl,
+	FigureServerCPU, FigureClientCPU, FigureProxyCPU, FigureProxyMemory, FigureReplicatedBytes, FigureSentBytes,
+	FigureFlowControl,
 }
 
 // Metrics of the agents that are read.
@@ -76,6 +78,9 @@ const (
 	MetricReloads     = "galera_certificate_reloads_total"
 	MetricSent        = "galera_network_sent_bytes_total"
 	MetricGiving      = "galera_backup_giving"
+	// MetricProxyCPU and MetricProxyMemory are those of a pod of a GaleraProxy.
+	MetricProxyCPU    = "galera_proxy_cpu_seconds_total"
+	MetricProxyMemory = "galera_proxy_memory_bytes"
 	// MetricEncrypted and MetricProtocol are those of one channel.
 	MetricEncrypted = "galera_channel_encrypted:replication"
 	MetricProtocol  = "galera_channel_info:replication"
@@ -189,6 +194,9 @@ func (o Output) addCounters(f map[string]float64) {
 	}
 	if o.Proxy.CPUSeconds > 0 {
 		f[FigureProxyCPU] = o.Proxy.CPUSeconds * 1e6 / n
+	}
+	if o.Proxy.MemoryBytes > 0 {
+		f[FigureProxyMemory] = o.Proxy.MemoryBytes / (1 << 20)
 	}
 	if bytes, ok := o.grown(MetricSent); ok && (o.OLTP != nil || o.Answers != nil) {
 		f[FigureSentBytes] = bytes / n

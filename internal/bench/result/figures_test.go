@@ -86,16 +86,17 @@ func TestCipherFigures(t *testing.T) {
 
 func TestProxyFigures(t *testing.T) {
 	o := Output{Connect: &ConnectResult{Connections: 1000, Pooled: true, Backend: 1}, Client: Usage{CPUSeconds: 0.5},
-		Proxy:   Usage{CPUSeconds: 0.2},
+		Proxy:   Usage{CPUSeconds: 0.2, MemoryBytes: 3 << 20},
 		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1}, After: Sample{MetricCPU: 2}}}}
 	f := o.Figures()
-	for name, want := range map[string]float64{FigureClientCPU: 500, FigureProxyCPU: 200, FigureBackend: 0.1} {
+	for name, want := range map[string]float64{FigureClientCPU: 500, FigureProxyCPU: 200, FigureProxyMemory: 3,
+		FigureBackend: 0.1} {
 		if math.Abs(f[name]-want) > 1e-9 {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
 	}
 	o.Connect.Pooled, o.Proxy = false, Usage{}
-	for _, name := range []string{FigureProxyCPU, FigureBackend} {
+	for _, name := range []string{FigureProxyCPU, FigureProxyMemory, FigureBackend} {
 		if _, is := o.Figures()[name]; is {
 			t.Errorf("%s without a proxy", name)
 		}

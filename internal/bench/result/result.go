@@ -68,6 +68,11 @@ type Plan struct {
 	RequiredBytes int64 `json:"requiredBytes,omitempty"`
 	// WithoutAcceleration reports whether the AES instructions are hidden from the Job as well.
 	WithoutAcceleration bool `json:"withoutAcceleration,omitempty"`
+	// Proxy is the socket of the pooling proxy the connections go through; "": none.
+	Proxy string `json:"proxy,omitempty"`
+	// Service is the host of the GaleraProxy the connections go through; "": none. ProxyPods are its pods.
+	Service   string   `json:"service,omitempty"`
+	ProxyPods []Member `json:"proxyPods,omitempty"`
 
 	OLTP       *OLTP      `json:"oltp,omitempty"`
 	Connect    *Connect   `json:"connect,omitempty"`
@@ -133,10 +138,6 @@ type Connect struct {
 	NoQuery bool `json:"noQuery,omitempty"`
 	// Tunnel the connections go through; nil: none.
 	Tunnel *Tunnel `json:"tunnel,omitempty"`
-	// Proxy is the socket of the pooling proxy the connections go through; "": none.
-	Proxy string `json:"proxy,omitempty"`
-	// Service is the host of the GaleraProxy the connections go through; "": none.
-	Service string `json:"service,omitempty"`
 	// KeyAlgorithm and KeySize are what the servers' certificate must have.
 	KeyAlgorithm string `json:"keyAlgorithm,omitempty"`
 	KeySize      int    `json:"keySize,omitempty"`
@@ -205,7 +206,7 @@ type Output struct {
 	// Client is what the load generator used, Runner what this program used alongside it.
 	Client Usage `json:"client"`
 	Runner Usage `json:"runner"`
-	// Proxy is the pooling proxy's, which is a part of the client's; zero where there is none.
+	// Proxy is the proxy's; zero where there is none. That of one alongside the client is a part of the client's.
 	Proxy Usage `json:"proxy,omitzero"`
 	// Load is what all nodes together used over time.
 	Load []LoadPoint `json:"load,omitempty"`
@@ -245,11 +246,13 @@ type Speed struct {
 	Megabytes float64 `json:"mbps"`
 }
 
-// Usage of processor time.
+// Usage of processor time and memory.
 type Usage struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// Throttled is how many scheduling periods were cut short by a CPU limit.
 	Throttled float64 `json:"throttled,omitempty"`
+	// MemoryBytes of a proxy: the most during the window.
+	MemoryBytes float64 `json:"memoryBytes,omitempty"`
 }
 
 // OLTPResult is what sysbench said. Latencies are milliseconds.
