@@ -31,7 +31,7 @@ const usage = `usage:
   agent arbitrator          be PID 1 of the arbitrator's pod
   agent proxy               be PID 1 of a proxy's pod
   agent sidecar             be PID 1 of a proxy in an application's own pod
-  agent sidecar-check       check whether that proxy takes clients
+  agent sidecar-check       check whether that proxy takes clients, and its agent turns
   agent install DIRECTORY   copy this binary to DIRECTORY/agent, and name its user in DIRECTORY/passwd
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
@@ -64,7 +64,7 @@ func run(args []string) error {
 	case "sidecar":
 		return runSidecar()
 	case "sidecar-check":
-		return proxy.Answering(agentapi.SidecarSocket)
+		return proxy.Answering(agentapi.SidecarSocket, agentapi.ProxyRunDir)
 	case handover.CheckCommand:
 		state, err := handover.Read(os.Stdin)
 		if err != nil {
@@ -125,7 +125,8 @@ func runSidecar() error {
 	o := proxyOptions()
 	o.Sidecar = &proxy.Sidecar{Host: os.Getenv(agentapi.EnvSidecarHost), Socket: agentapi.SidecarSocket,
 		BindingDir:     agentapi.SidecarBindingDir,
-		MaxConnections: number(agentapi.EnvSidecarMaxConnections), MaxClients: number(agentapi.EnvSidecarMaxClients)}
+		MaxConnections: number(agentapi.EnvSidecarMaxConnections), MaxClients: number(agentapi.EnvSidecarMaxClients),
+		MetricsPort: number(agentapi.EnvSidecarMetricsPort)}
 	if o.Sidecar.Host == "" || o.Sidecar.MaxConnections == 0 || o.Sidecar.MaxClients == 0 {
 		return fmt.Errorf("%s names no Service, or %s or %s is no number above 0", agentapi.EnvSidecarHost,
 			agentapi.EnvSidecarMaxConnections, agentapi.EnvSidecarMaxClients)

@@ -39,6 +39,8 @@ const (
 	EnvSidecarMaxConnections = "MAX_CONNECTIONS"
 	// EnvSidecarMaxClients bounds a sidecar's clients.
 	EnvSidecarMaxClients = "MAX_CLIENTS"
+	// EnvSidecarMetricsPort is where a sidecar serves metrics; without it nowhere.
+	EnvSidecarMetricsPort = "METRICS_PORT"
 
 	// MaxProxyUsers and maxProxyNodes bound a state.
 	MaxProxyUsers = 1000

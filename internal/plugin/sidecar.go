@@ -25,6 +25,7 @@ type sidecars struct{ *env }
 type sidecar struct {
 	image, agentImage, container string
 	maxConnections, maxClients   int32
+	metricsPort                  int32
 }
 
 // command is kubectl galera proxy sidecar USER.
@@ -48,6 +49,8 @@ func (e sidecars) command() *cobra.Command {
 	c.Flags().StringVar(&s.container, "container", "app", "name of the application's container")
 	c.Flags().Int32Var(&s.maxConnections, "max-connections", 50, "connections of each pod to the primary")
 	c.Flags().Int32Var(&s.maxClients, "max-clients", 2048, "connections of the application to its proxy")
+	c.Flags().Int32Var(&s.metricsPort, "metrics-port", 0,
+		"port of the pod for Prometheus, named galera-metrics (default: none)")
 	parent := &cobra.Command{Use: "proxy", Short: "Proxies in the pods of applications"}
 	parent.AddCommand(c)
 	return parent
@@ -60,6 +63,9 @@ func (e sidecars) print(ctx context.Context, name string, s sidecar) error {
 	}
 	if s.maxConnections < 1 || s.maxClients < 1 {
 		return errors.New("--max-connections and --max-clients have to be above 0")
+	}
+	if s.metricsPort < 0 || s.metricsPort > 65535 {
+		return errors.New("--metrics-port has to be a port, or 0 for none")
 	}
 	namespace, clusterName := u.Cluster()
 	c := &v1alpha1.GaleraCluster{}
@@ -162,17 +168,18 @@ func installer(s sidecar) corev1.Container {
 }
 
 func proxySidecar(host string, s sidecar) corev1.Container {
-	const agent = agentapi.BinDir + "/agent"
-	return corev1.Container{
-		Name: "galera-proxy", Image: s.image, Command: []string{agent, "sidecar"},
+	check := corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{agentapi.BinDir + "/agent", "sidecar-check"}}}
+	out := corev1.Container{
+		Name: "galera-proxy", Image: s.image, Command: []string{agentapi.BinDir + "/agent", "sidecar"},
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		Env: []corev1.EnvVar{{Name: agentapi.EnvSidecarHost, Value: host},
 			{Name: agentapi.EnvSidecarMaxConnections, Value: strconv.Itoa(int(s.maxConnections))},
 			{Name: agentapi.EnvSidecarMaxClients, Value: strconv.Itoa(int(s.maxClients))}},
 		// The application starts once the socket is there.
-		StartupProbe: &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 60,
-			ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{agent, "sidecar-check"}}}},
-		Resources: sidecarResources(), SecurityContext: sidecarSecurity(),
+		StartupProbe: &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 60, ProbeHandler: check},
+		// Twice what the agent takes to replace a ProxySQL that hangs: this is for an agent that does.
+		LivenessProbe: &corev1.Probe{PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 6, ProbeHandler: check},
+		Resources:     sidecarResources(), SecurityContext: sidecarSecurity(),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: volumeAgent, MountPath: agentapi.BinDir, ReadOnly: true},
 			{Name: volumeProxy, MountPath: agentapi.ProxyRunDir},
@@ -180,6 +187,13 @@ func proxySidecar(host string, s sidecar) corev1.Container {
 			{Name: volumeAccount, MountPath: agentapi.SidecarBindingDir, ReadOnly: true},
 		},
 	}
+	if s.metricsPort != 0 {
+		out.Env = append(out.Env, corev1.EnvVar{Name: agentapi.EnvSidecarMetricsPort,
+			Value: strconv.Itoa(int(s.metricsPort))})
+		out.Ports = []corev1.ContainerPort{{Name: "galera-metrics", ContainerPort: s.metricsPort,
+			Protocol: corev1.ProtocolTCP}}
+	}
+	return out
 }
 
 func sidecarResources() corev1.ResourceRequirements {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func accountOf(change func(*v1alpha1.GaleraUserSpec)) (*v1alpha1.GaleraUser, *v1
 func TestSidecarYAML(t *testing.T) {
 	u, c := accountOf(func(s *v1alpha1.GaleraUserSpec) { s.SecretName = "login" })
 	text, err := sidecarYAML(u, c, sidecar{image: "proxysql:x", agentImage: "operator:x", container: "web",
-		maxConnections: 7, maxClients: 9})
+		maxConnections: 7, maxClients: 9, metricsPort: 9104})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +49,17 @@ func TestSidecarYAML(t *testing.T) {
 	if env[agentapi.EnvSidecarHost] != "shop-primary.demo.svc" || env[agentapi.EnvSidecarMaxConnections] != "7" ||
 		env[agentapi.EnvSidecarMaxClients] != "9" {
 		t.Errorf("%v", env)
+	}
+	if env[agentapi.EnvSidecarMetricsPort] != "9104" || len(side.Ports) != 1 || side.Ports[0].Name != "galera-metrics" ||
+		side.Ports[0].ContainerPort != 9104 {
+		t.Errorf("%v %v", env, side.Ports)
+	}
+	if p := side.LivenessProbe; p == nil || !slices.Equal(p.Exec.Command, side.StartupProbe.Exec.Command) ||
+		p.PeriodSeconds*p.FailureThreshold < 60 {
+		t.Errorf("a sidecar that hangs is not restarted, or before its agent has replaced ProxySQL: %+v", p)
+	}
+	if quiet := proxySidecar("x", sidecar{}); len(quiet.Ports) != 0 || len(quiet.Env) != 3 {
+		t.Errorf("a port that was not asked for: %+v", quiet)
 	}
 	volumes := map[string]corev1.Volume{}
 	for _, v := range spec.Volumes {

@@ -82,7 +82,7 @@ func nodeTable() string {
 func proxyTable() string {
 	out := "| metric | type | labels | meaning |\n|---|---|---|---|\n"
 	for _, f := range proxy.Families() {
-		out += fmt.Sprintf("| `%s` | gauge | %s | %s |\n", f.Name, quoted(f.Labels), f.Help)
+		out += fmt.Sprintf("| `%s` | %s | %s | %s |\n", f.Name, f.Kind(), quoted(f.Labels), f.Help)
 	}
 	return out
 }

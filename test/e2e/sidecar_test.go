@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -109,6 +110,22 @@ var _ = Describe("A proxy in the pod of an application", Ordered, Label(Slow), f
 			Expect(s.RestartCount).To(BeZero(), s.Name)
 		}
 	}, SpecTimeout(5*time.Minute))
+
+	It("is restarted when its agent hangs, and the application goes on", func(ctx SpecContext) {
+		Expect(c.Pods().Signal(ctx, pod.Name, "agent", syscall.SIGSTOP)).To(Succeed())
+		Expect(kube.Until(ctx, "kubelet restarts the sidecar", 4*time.Minute, func(ctx context.Context) (bool, string,
+			error) {
+			err := kube.Get(ctx, ctrlclient.ObjectKeyFromObject(pod), pod)
+			for _, s := range pod.Status.InitContainerStatuses {
+				if s.RestartCount > 0 && s.Started != nil && *s.Started {
+					return s.Name == "galera-proxy", s.Name, err
+				}
+			}
+			return false, "no container was restarted", err
+		})).To(Succeed())
+		after := awaitWritten(ctx, c, pod, "it writes", func(written) bool { return true })
+		awaitWritten(ctx, c, pod, "it writes on", func(b written) bool { return b.ok > after.ok+100 })
+	}, SpecTimeout(7*time.Minute))
 })
 
 // written is what the application has reported.

@@ -7,13 +7,22 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
-// Family is a gauge of the pod, in addition to ProxySQL's own metrics. What is not known has no series.
+// Family is a metric of the pod, in addition to ProxySQL's own metrics. What is not known has no series.
 type Family struct {
 	Name, Help string
 	Labels     []string
 	values     func(f facts, send func(value float64, labels ...string))
+}
+
+// Kind is counter or gauge.
+func (f Family) Kind() string {
+	if strings.HasSuffix(f.Name, "_total") {
+		return "counter"
+	}
+	return "gauge"
 }
 
 // facts are what metrics are made from.
@@ -21,11 +30,24 @@ type facts struct {
 	report agentapi.ProxyReport
 	// state is the one that is known, nil before the first.
 	state *agentapi.ProxyState
-	// heard is when the operator sent one last, or when the pod began.
+	// heard is when the operator sent one last, or the primary answered a sidecar, or when the pod began.
 	heard time.Time
+	// cpuSeconds and memoryBytes are what the container uses, nil where there are no counters.
+	cpuSeconds, memoryBytes *float64
 }
 
-// Families are the pod's gauges.
+// used adds what the container uses.
+func (f facts) used() facts {
+	if u, ok := usage.CPU(); ok {
+		f.cpuSeconds = &u.CPUSeconds
+	}
+	if bytes, ok := usage.Memory(); ok {
+		f.memoryBytes = &bytes
+	}
+	return f
+}
+
+// Families are the pod's metrics.
 func Families() []Family {
 	return []Family{
 		{"galera_proxy_info", "Version of ProxySQL, and where statements go.", []string{"version", "mode"},
@@ -49,7 +71,8 @@ func Families() []Family {
 				}
 				send(writers)
 			}},
-		{"galera_proxy_state_received_timestamp_seconds", "When the operator sent a state last, or the pod began.", nil,
+		{"galera_proxy_state_received_timestamp_seconds", "When the operator sent a state last, or the pod began; " +
+			"for a sidecar: when the primary answered last.", nil,
 			func(f facts, send func(float64, ...string)) { send(float64(f.heard.Unix())) }},
 		{"galera_proxy_clients", "Connections of clients.", nil,
 			func(f facts, send func(float64, ...string)) { send(float64(f.report.Clients)) }},
@@ -85,6 +108,18 @@ func Families() []Family {
 					}
 				}
 			}},
+		{"galera_proxy_cpu_seconds_total", "Processor time of the container: of ProxySQL and the agent.", nil,
+			func(f facts, send func(float64, ...string)) {
+				if f.cpuSeconds != nil {
+					send(*f.cpuSeconds)
+				}
+			}},
+		{"galera_proxy_memory_bytes", "Memory of the container that the kernel cannot drop at once.", nil,
+			func(f facts, send func(float64, ...string)) {
+				if f.memoryBytes != nil {
+					send(*f.memoryBytes)
+				}
+			}},
 	}
 }
 
@@ -99,7 +134,8 @@ func flag(is bool) float64 {
 func (f facts) text() string {
 	var b strings.Builder
 	for _, family := range Families() {
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", family.Name, family.Help, family.Name)
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", family.Name, family.Help, family.Name,
+			family.Kind())
 		family.values(f, func(value float64, labels ...string) {
 			b.WriteString(family.Name)
 			for i, l := range labels {

@@ -17,7 +17,8 @@ import (
 // TestMetrics: Prometheus reads the text, and what is not known has no series.
 func TestMetrics(t *testing.T) {
 	s := state()
-	f := facts{state: &s, heard: time.Unix(1.8e9, 0), report: agentapi.ProxyReport{
+	cpu, memory := 2.5, 3e7
+	f := facts{cpuSeconds: &cpu, memoryBytes: &memory, state: &s, heard: time.Unix(1.8e9, 0), report: agentapi.ProxyReport{
 		Revision: 3, Version: "2.7.1", Clients: 7,
 		Nodes: []agentapi.ProxyPool{{Name: "shop-0", Used: 4, Free: 1,
 			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedTLS}}, {Name: "shop-1",
@@ -32,7 +33,8 @@ func TestMetrics(t *testing.T) {
 		"galera_proxy_has_writer 1", "galera_proxy_state_received_timestamp_seconds 1.8e+09", "galera_proxy_clients 7",
 		"galera_proxy_max_clients 2048", `galera_proxy_node_connections{node="shop-0",state="used"} 4`,
 		"galera_proxy_max_node_connections 50", `galera_proxy_node_encrypted{node="shop-0"} 1`,
-		`galera_proxy_node_encrypted{node="shop-1"} 0`} {
+		`galera_proxy_node_encrypted{node="shop-1"} 0`, "# TYPE galera_proxy_cpu_seconds_total counter",
+		"galera_proxy_cpu_seconds_total 2.5", "# TYPE galera_proxy_memory_bytes gauge", "galera_proxy_memory_bytes 3e+07"} {
 		if !strings.Contains(text, "\n"+want+"\n") {
 			t.Errorf("%s\nlacks %s", text, want)
 		}
@@ -44,6 +46,10 @@ func TestMetrics(t *testing.T) {
 	if text = f.text(); !strings.Contains(text, "\ngalera_proxy_has_writer 0\n") ||
 		!strings.Contains(text, "\ngalera_proxy_ready 0\n") {
 		t.Errorf("without a writer:\n%s", text)
+	}
+	f.memoryBytes = nil
+	if strings.Contains(f.text(), "\ngalera_proxy_memory_bytes ") {
+		t.Error("memory without a counter")
 	}
 	s.Mode = agentapi.ProxyReadOnly
 	if strings.Contains(f.text(), "\ngalera_proxy_has_writer ") {

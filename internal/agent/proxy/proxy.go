@@ -72,7 +72,7 @@ type proxy struct {
 	// stepped is closed, and replaced, at the end of each step.
 	stepped chan struct{}
 	beat    time.Time
-	// heard is when the operator sent a state last.
+	// heard is when the operator sent a state last, or the primary answered a sidecar.
 	heard   time.Time
 	metrics string
 	sidecar
@@ -113,9 +113,12 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.read()
+	open := func() error { return p.serve(ctx) }
 	if p.Sidecar != nil {
 		go p.follow(ctx)
-	} else if err := p.serve(ctx); err != nil {
+		open = func() error { return serveMetrics(ctx, p) }
+	}
+	if err := open(); err != nil {
 		return err
 	}
 	for tick := time.NewTicker(pace); ; {
@@ -148,6 +151,9 @@ func (p *proxy) turn(ctx context.Context, err error) {
 		err = p.apply(ctx)
 	}
 	report := p.observe(ctx, err)
+	if p.Sidecar != nil {
+		p.beats()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if report.Problem != "" && report.Problem != p.report.Problem {

@@ -135,7 +135,7 @@ func (p *proxy) probes() http.Handler {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		text += facts{p.report, p.wanted, p.heard}.text()
+		text += facts{report: p.report, state: p.wanted, heard: p.heard}.used().text()
 		p.mu.Unlock()
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = fmt.Fprint(w, text)

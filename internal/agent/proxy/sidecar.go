@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
@@ -43,6 +44,8 @@ type Sidecar struct {
 	Host, Socket, BindingDir string
 	// MaxConnections bounds the connections to the primary, MaxClients those of the application.
 	MaxConnections, MaxClients int32
+	// MetricsPort serves the metrics; 0 for none, because the pod's ports are the application's.
+	MetricsPort int32
 }
 
 // binding is what a sidecar takes from the Secret.
@@ -60,8 +63,18 @@ type sidecar struct {
 	problem string
 }
 
-// Answering reports whether a sidecar takes clients.
-func Answering(socket string) error {
+// beatFile has the time of the last turn of a sidecar's loop: it has no port that kubelet could ask.
+const beatFile = "beat"
+
+// Answering reports whether a sidecar takes clients, and its loop, of which dir is the volume, turns.
+func Answering(socket, dir string) error {
+	info, err := os.Stat(filepath.Join(dir, beatFile))
+	if err != nil {
+		return fmt.Errorf("the agent has not begun: %w", err)
+	}
+	if still := time.Since(info.ModTime()); still > stuck {
+		return fmt.Errorf("the agent's loop has not turned for %s", still.Round(time.Second))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), followTimeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -72,6 +85,24 @@ func Answering(socket string) error {
 	_ = conn.SetDeadline(time.Now().Add(followTimeout))
 	_, err = conn.Read(make([]byte, 1)) // it greets
 	return err
+}
+
+// serveMetrics opens the port for Prometheus, if there is one.
+func serveMetrics(ctx context.Context, p *proxy) error {
+	p.mu.Lock()
+	p.heard = time.Now()
+	p.mu.Unlock()
+	if p.Sidecar.MetricsPort == 0 {
+		return nil
+	}
+	return api.Serve(ctx, &p.sockets, int(p.Sidecar.MetricsPort), p.probes(), nil, p.Logger)
+}
+
+// beats notes that the loop has turned.
+func (o Options) beats() {
+	if err := os.WriteFile(filepath.Join(o.Dir, beatFile), nil, 0o600); err != nil {
+		o.Logger.Warn("kubelet is going to restart the proxy: it cannot note that it turns", "error", err)
+	}
 }
 
 func readBinding(dir string) (b binding, err error) {
@@ -166,6 +197,9 @@ func (p *proxy) learn(n followed, err error) {
 		p.Logger.Warn("the Service of the primary does not answer", "host", p.Sidecar.Host, "why", problem)
 	}
 	p.problem = problem
+	if err == nil {
+		p.heard = time.Now()
+	}
 	if err != nil || len(p.nodes) > 0 && p.nodes[0] == n {
 		return
 	}

@@ -4,11 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -176,11 +180,81 @@ func TestASidecarNeedsNoCertificate(t *testing.T) {
 	if p.listen() != p.Sidecar.Socket {
 		t.Error(p.listen())
 	}
-	if err := Answering(p.Sidecar.Socket); err == nil {
-		t.Error("a socket that is not there answers")
-	}
 	p.Sidecar = nil
 	if err := p.installPair(); err == nil {
 		t.Error("a proxy starts without a certificate")
+	}
+}
+
+// TestASidecarIsAlive while ProxySQL greets clients, and the agent's loop turns.
+func TestASidecarIsAlive(t *testing.T) {
+	p := aSidecar(t)
+	alive := func() string { return fmt.Sprint(Answering(p.Sidecar.Socket, p.Dir)) }
+	if got := alive(); !strings.Contains(got, "has not begun") {
+		t.Error("without a turn:", got)
+	}
+	p.turn(t.Context(), nil)
+	if got := alive(); !strings.Contains(got, "mysql.sock") {
+		t.Error("a socket that is not there answers:", got)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", p.Sidecar.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("x"))
+			_ = c.Close()
+		}
+	}()
+	if got := alive(); got != "<nil>" {
+		t.Error(got)
+	}
+	then := time.Now().Add(-stuck - time.Second)
+	if err := os.Chtimes(filepath.Join(p.Dir, beatFile), then, then); err != nil {
+		t.Fatal(err)
+	}
+	if got := alive(); !strings.Contains(got, "has not turned") {
+		t.Error("a loop that stands still:", got)
+	}
+	p.turn(t.Context(), nil)
+	if got := alive(); got != "<nil>" {
+		t.Error("it turns again:", got)
+	}
+}
+
+// TestASidecarServesMetrics at a port that was asked for: ProxySQL's own, and when the primary answered last.
+func TestASidecarServesMetrics(t *testing.T) {
+	p := aSidecar(t)
+	if err := serveMetrics(t.Context(), p); err != nil || p.heard.IsZero() {
+		t.Fatal(p.heard, err)
+	}
+	p.heard, p.metrics = time.Unix(1, 0), "proxysql_uptime_seconds_total 5"
+	text := func() string {
+		w := httptest.NewRecorder()
+		p.probes().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, agentapi.PathMetrics, nil))
+		return w.Body.String()
+	}
+	const heard = "\ngalera_proxy_state_received_timestamp_seconds 1\n"
+	if p.learn(followed{}, errors.New("refused")); !strings.Contains(text(), heard) ||
+		!strings.HasPrefix(text(), "proxysql_uptime_seconds_total 5\n") {
+		t.Errorf("got %s", text())
+	}
+	if p.learn(followed{"shop-0", "10.0.0.1", "11.8"}, nil); strings.Contains(text(), heard) {
+		t.Error("the answer is not counted")
+	}
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	p.Sidecar.MetricsPort = int32(taken.Addr().(*net.TCPAddr).Port) //nolint:gosec // a port
+	if err := serveMetrics(t.Context(), p); err == nil {
+		t.Error("a port that is taken is opened")
 	}
 }
