@@ -28,11 +28,39 @@ func TestLag(t *testing.T) {
 		{time.Millisecond, 9, false, false, "it has caught up"},
 		{time.Second, 12, false, false, "some pauses between two readings"},
 		{200 * time.Millisecond, 15, false, true, "and more"},
-		{lagQuiet, 0, false, false, "the server counts anew"},
+		{2 * lagQuiet, 0, false, false, "the server counts anew"},
 	} {
 		now = now.Add(step.after)
 		if got := l.next(Status{Pauses: step.pauses, Pausing: step.now}, now); got != step.want {
 			t.Errorf("%d, %s: %v, want %v", i, step.why, got, step.want)
 		}
+	}
+}
+
+// TestReadersDoNotFallBehindInTurn: a node that falls behind again shortly after it has caught up is believed later each
+// time, within bounds, and the first time after a while as at first.
+func TestReadersDoNotFallBehindInTurn(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := lag{pauses: -1}
+	// out is for how long the node is behind once it asks for no pause any more.
+	out := func() time.Duration {
+		for range 2 {
+			now = now.Add(time.Second)
+			l.next(Status{Pausing: true}, now)
+		}
+		began := now
+		for l.next(Status{}, now) {
+			now = now.Add(100 * time.Millisecond)
+		}
+		return now.Sub(began)
+	}
+	for i, want := range []time.Duration{5, 10, 20, 40, 60, 60} {
+		if got := out(); got != want*time.Second {
+			t.Errorf("time %d: behind for %s, want %d s", i+1, got, want)
+		}
+	}
+	now = now.Add(lagMemory)
+	if got := out(); got != lagQuiet {
+		t.Errorf("after a while: behind for %s", got)
 	}
 }
