@@ -49,16 +49,20 @@ func cpu(root string) (Counters, bool) {
 }
 
 // Memory returns the bytes that this container uses, without files that the kernel can drop at once: what kubelet calls
-// its working set. ok is false where there are no counters, as with version 1 of control groups.
+// its working set. ok is false where there are no counters.
 func Memory() (bytes float64, ok bool) { return memory(cgroupRoot) }
 
 func memory(root string) (float64, bool) {
-	text, err := os.ReadFile(filepath.Join(root, "memory.current"))
-	if err != nil {
-		return 0, false
+	dir := root
+	text, err := os.ReadFile(filepath.Join(dir, "memory.current"))
+	if err != nil { // version 1 of control groups
+		dir = filepath.Join(root, "memory")
+		if text, err = os.ReadFile(filepath.Join(dir, "memory.usage_in_bytes")); err != nil {
+			return 0, false
+		}
 	}
-	current, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
-	return max(0, current-pairs(filepath.Join(root, "memory.stat"))["inactive_file"]), err == nil
+	used, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return max(0, used-pairs(filepath.Join(dir, "memory.stat"))["inactive_file"]), err == nil
 }
 
 // pairs reads a file of names and numbers.

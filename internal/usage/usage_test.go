@@ -51,6 +51,8 @@ func TestMemory(t *testing.T) {
 	}{
 		"version 2": {map[string]string{"memory.current": "5000\n", "memory.stat": "anon 3000\ninactive_file 1500\n"},
 			3500, true},
+		"version 1": {map[string]string{"memory/memory.usage_in_bytes": "5000\n",
+			"memory/memory.stat": "rss 3000\ninactive_file 1500\n"}, 3500, true},
 		"files alone": {map[string]string{"memory.current": "5000\n", "memory.stat": "inactive_file 6000\n"}, 0, true},
 		"nothing":     {nil, 0, false},
 	} {
