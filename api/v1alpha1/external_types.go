@@ -112,6 +112,12 @@ type CutoverSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}(,(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18})*$`
 	GTID string `json:"gtid"`
+	// uid is the metadata.uid of the cluster that is to take over from an archive (spec.replicaOf). With that of another
+	// one nothing comes of it: the manifest of a cluster that has taken over may be applied to a new one, while the cluster
+	// that is followed goes on. It is needed with spec.replicaOf; kubectl galera cutover sets it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
 	// own is the last transaction of the cluster's own GTID domain before clients could write, with the number 0 for none.
 	// kubectl galera cutover notes it, and with --back names it to the old server, which can follow the cluster from
 	// there. Absent while it is not known.

@@ -48,6 +48,13 @@ func (c *GaleraCluster) Refuses() bool {
 	return s != nil && s.ID != c.Spec.OverrulesPromotion
 }
 
+// OwnCutover reports whether spec.cutover is this cluster's, and not that of one before it with the same manifest.
+func (c *GaleraCluster) OwnCutover() bool {
+	to := c.Spec.Cutover
+	return to != nil && (c.Spec.ReplicaOf == nil || to.UID == string(c.UID) ||
+		to.UID != "" && to.UID == c.Status.Identity)
+}
+
 // TakesOver reports whether nodes may accept writes once they have applied everything up to spec.cutover: a cluster
 // that has followed an archive is recorded in the store first.
 func (c *GaleraCluster) TakesOver() bool {
@@ -55,11 +62,13 @@ func (c *GaleraCluster) TakesOver() bool {
 	switch {
 	case to == nil:
 		return false
-	case c.Spec.ReplicaOf == nil || to.WithoutRecord:
+	case c.Spec.ReplicaOf == nil, r != nil && r.Role == RoleIndependent:
 		return true
-	case r == nil:
+	case !c.OwnCutover():
 		return false
+	case to.WithoutRecord:
+		return true
 	}
-	return r.Role == RoleIndependent || r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" &&
+	return r != nil && r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" &&
 		r.Promotion.GTID == to.GTID
 }

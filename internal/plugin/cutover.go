@@ -94,6 +94,9 @@ func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *compa
 		if err := e.beginArchive(ctx, c, f); err != nil {
 			return err
 		}
+	case !c.TakesOver() && !c.OwnCutover():
+		return fmt.Errorf("spec.cutover of %s is that of another cluster, which has had the same manifest. What to do is "+
+			"the message of Stalled: kubectl galera status %s", name, name)
 	case f.unrecorded && !c.TakesOver():
 		if err := e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{
 			"withoutRecord": true}}}); err != nil {

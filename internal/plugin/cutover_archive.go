@@ -60,7 +60,7 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, f
 	if end != c.Status.Replication.Archive.GTID {
 		e.say("the cluster has more than the archive, from a stream: everything up to %s", end)
 	}
-	cutover := map[string]any{"gtid": end}
+	cutover := map[string]any{"gtid": end, "uid": string(c.UID)}
 	if f.unrecorded {
 		cutover["withoutRecord"] = true
 	}
@@ -138,7 +138,7 @@ func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done 
 	case r == nil || following == nil || r.Archive == nil:
 		return "the cluster does not follow yet", false
 	case r.Archive.Message != "":
-		return "the archive cannot be read: " + r.Archive.Message + ". " + withoutArchive(r), false
+		return "the archive cannot be read: " + r.Archive.Message + ". " + withoutArchive(c), false
 	case meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionStalled):
 		stalled := condition(c, v1alpha1.ConditionStalled)
 		return fmt.Sprintf("%s: %s", stalled.Reason, stalled.Message), false
@@ -154,7 +154,7 @@ func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done 
 }
 
 // withoutArchive is how a cluster takes over with what it has.
-func withoutArchive(r *v1alpha1.ReplicationStatus) string {
-	return "To give up also what it may have, set spec.cutover.gtid to status.replication.applied (" + r.Applied +
-		"), which is final"
+func withoutArchive(c *v1alpha1.GaleraCluster) string {
+	return "To give up also what it may have, set spec.cutover.gtid to status.replication.applied (" +
+		c.Status.Replication.Applied + "), and spec.cutover.uid to " + string(c.UID) + ", which is final"
 }

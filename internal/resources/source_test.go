@@ -163,7 +163,7 @@ func TestEgressToSource(t *testing.T) {
 // recorded that it may accept writes. One that another cluster has taken over from refuses them.
 func TestTakingOver(t *testing.T) {
 	c := shop()
-	c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+	c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)}
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
 	if f := follow(c); f.Until != "" || f.Hold != "0-1-9" || f.HoldEnds.Before(time.Now().AddDate(1000, 0, 0)) {
 		t.Errorf("%+v", f)

@@ -2,9 +2,11 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -15,7 +17,10 @@ func unrecorded(c *v1alpha1.GaleraCluster) string {
 	if r := c.Status.Replication; r != nil && r.Promotion != nil {
 		p = *r.Promotion
 	}
+	_, why := Recordable(c)
 	switch {
+	case why != "":
+		return why
 	case p.LostTo != "":
 		return fmt.Sprintf("%s has taken over from %s before, at %s", p.LostTo, c.FollowedName(), p.GTID)
 	case p.Message != "":
@@ -28,21 +33,90 @@ func unrecorded(c *v1alpha1.GaleraCluster) string {
 func promotionRefused(in Input) *validate.Problem {
 	c := in.cluster()
 	r := c.Status.Replication
-	if c.Spec.Cutover == nil || c.TakesOver() || r == nil || r.Promotion == nil {
+	if c.Spec.Cutover == nil || c.TakesOver() {
 		return nil
 	}
-	without := fmt.Sprintf("kubectl patch galeracluster %s -n %s --type=merge -p '{\"spec\":{\"cutover\":"+
-		"{\"withoutRecord\":true}}}'", c.Name, c.Namespace)
+	if _, why := Recordable(c); why != "" {
+		return blocking(v1alpha1.ReasonPromotionUnrecorded, why)
+	}
+	without := patchCutover(c, `"withoutRecord":true`)
 	switch {
+	case r == nil || r.Promotion == nil:
+		return nil
 	case r.Promotion.LostTo != "":
-		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it, and create "+
-			"it anew if it is to follow that one. If that one is gone for good, have this one take over all the same: "+without)
+		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it, and "+
+			"create it anew if it is to follow that one. If that one is gone for good, have this one take over all the same: "+
+			without)
 	case r.Promotion.Message != "":
-		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". This is tried again: restore the store, or the "+
-			"right of its credentials to create objects there. To go on without a record, which "+c.FollowedName()+
-			" would find, make sure that nothing writes there any more, then: "+without)
+		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To go on without a record, which "+
+			c.FollowedName()+" would find, make sure that nothing writes there any more, then: "+without)
 	}
 	return nil
+}
+
+// Recordable reports whether it may be recorded that the cluster takes over: all writes to the one that is followed end
+// then. why is what is wrong with spec.cutover; without it, what the cluster can have is not known yet.
+func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
+	to, r := c.Spec.Cutover, c.Status.Replication
+	if to == nil || c.Spec.ReplicaOf == nil || c.TakesOver() {
+		return true, ""
+	}
+	if !c.OwnCutover() {
+		return false, fmt.Sprintf("spec.cutover is that of another cluster, which has had the same manifest: its uid is %q, "+
+			"and this cluster's is %s. To follow, create it anew without spec.cutover%s", to.UID, c.UID, withApplied(c))
+	}
+	if of := c.Status.Restore; of != nil && of.Replay != nil {
+		began, err := binlog.Parse(of.Replay.Reached)
+		if at, _ := binlog.In(to.GTID, began.Domain); err == nil && at.Seq != 0 && at.Seq < began.Seq {
+			return false, fmt.Sprintf("spec.cutover.gtid, %s, is from before %s, with which this cluster has begun. To follow, "+
+				"create it anew without spec.cutover%s", to.GTID, of.Replay.Reached, withApplied(c))
+		}
+	}
+	switch {
+	case r == nil:
+		return false, ""
+	case reachable(to.GTID, r):
+		return true, ""
+	case r.Applied == "" || r.Archive == nil || r.Archive.GTID == "":
+		return false, ""
+	}
+	return false, fmt.Sprintf("spec.cutover.gtid, %s, is later than the end of %s, %s, and than what this cluster has, "+
+		"%s: neither cluster would accept writes if it were recorded. That is waited for%s", to.GTID, c.FollowedName(),
+		r.Archive.GTID, r.Applied, withApplied(c))
+}
+
+// reachable reports whether the cluster has a position, or its archive does.
+func reachable(position string, r *v1alpha1.ReplicationStatus) bool {
+	for _, one := range strings.Split(position, ",") {
+		want, err := binlog.Parse(one)
+		if err != nil {
+			return false
+		}
+		have, _ := binlog.In(r.Applied, want.Domain)
+		if r.Archive != nil {
+			archived, _ := binlog.In(r.Archive.GTID, want.Domain)
+			have.Seq = max(have.Seq, archived.Seq)
+		}
+		if want.Seq > have.Seq {
+			return false
+		}
+	}
+	return true
+}
+
+// withApplied is how a cluster takes over with what it has, "" while that is not known.
+func withApplied(c *v1alpha1.GaleraCluster) string {
+	r := c.Status.Replication
+	if r == nil || r.Applied == "" {
+		return ""
+	}
+	return ". To take over with what it has: " + patchCutover(c, fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, c.UID))
+}
+
+// patchCutover is a command that sets fields of spec.cutover.
+func patchCutover(c *v1alpha1.GaleraCluster, fields string) string {
+	return fmt.Sprintf(`kubectl patch galeracluster %s -n %s --type=merge -p '{"spec":{"cutover":{%s}}}'`, c.Name,
+		c.Namespace, fields)
 }
 
 // refuses reports whether a node is known to refuse writes because another cluster has taken over.

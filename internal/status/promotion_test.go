@@ -76,6 +76,62 @@ func TestPromotion(t *testing.T) {
 	}
 }
 
+// TestRecordable: nothing is recorded of a cutover that is another cluster's, or is from before this one, or that
+// neither this one nor the archive has; and of that which is not known, before it is.
+func TestRecordable(t *testing.T) {
+	has := func(applied, archive string) *v1alpha1.ReplicationStatus {
+		r := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: applied}
+		if archive != "" {
+			r.Archive = &v1alpha1.FollowedArchive{GTID: archive}
+		}
+		return r
+	}
+	for name, tc := range map[string]struct {
+		gtid, uid, identity, reached string
+		of                           *v1alpha1.ReplicationStatus
+		without, ok                  bool
+		says                         string
+	}{
+		"it has that":                    {gtid: "0-1-9", uid: "u", of: has("0-1-9", ""), ok: true},
+		"the archive has that":           {gtid: "0-1-9", uid: "u", of: has("0-1-8", "0-1-9"), ok: true},
+		"it has begun with that":         {gtid: "0-1-9", uid: "u", reached: "0-1-9", of: has("0-1-9", "0-1-9"), ok: true},
+		"it has more domains":            {gtid: "0-1-9,7-2-3", uid: "u", of: has("7-2-3,0-1-9", ""), ok: true},
+		"it is the same one, made again": {gtid: "0-1-9", uid: "i", identity: "i", of: has("0-1-9", ""), ok: true},
+		"no uid":                         {gtid: "0-1-9", of: has("0-1-9", "0-1-9"), says: `uid is "", and this cluster's is u`},
+		"another one's": {gtid: "0-1-9", uid: "x", identity: "i", reached: "0-1-9", of: has("0-1-9", "0-1-9"),
+			says: `with what it has: kubectl patch galeracluster n -n site --type=merge -p ` +
+				`'{"spec":{"cutover":{"gtid":"0-1-9","uid":"u"}}}'`},
+		"another one's, without a record": {gtid: "0-1-9", uid: "x", without: true, says: "without spec.cutover"},
+		"it has begun later": {gtid: "0-1-9", uid: "u", reached: "0-1-10", of: has("0-1-10", "0-1-10"),
+			says: "is from before 0-1-10"},
+		"neither has that": {gtid: "0-1-10", uid: "u", of: has("0-1-8", "0-1-9"),
+			says: "is later than the end of the archive of prod/shop, 0-1-9, and than what this cluster has, 0-1-8"},
+		"neither has one of its domains": {gtid: "0-1-9,7-2-3", uid: "u", of: has("0-1-9", "0-1-9"), says: "is later"},
+		"the archive is not known":       {gtid: "0-1-10", uid: "u", of: has("0-1-9", "")},
+		"what it has is not known":       {gtid: "0-1-10", uid: "u", of: has("", "0-1-9")},
+		"nothing is known":               {gtid: "0-1-10", uid: "u"},
+	} {
+		in := healthy()
+		c := in.Facts.Cluster
+		c.Namespace, c.Name, c.UID, c.Status.Identity = "site", "n", "u", tc.identity
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: tc.gtid, UID: tc.uid, WithoutRecord: tc.without}
+		c.Status.Replication = tc.of
+		if tc.reached != "" {
+			c.Status.Restore = &v1alpha1.RestoreStatus{Replay: &v1alpha1.ReplayStatus{Reached: tc.reached}}
+		}
+		ok, why := Recordable(c)
+		if ok != tc.ok || !strings.Contains(why, tc.says) || (why == "") != (tc.says == "") || c.TakesOver() {
+			t.Errorf("%s: %v, %q, %v", name, ok, why, c.TakesOver())
+		}
+		reason := ""
+		if tc.says != "" {
+			reason = v1alpha1.ReasonPromotionUnrecorded
+		}
+		reports(t, name, promotionRefused(in), reason, tc.says)
+	}
+}
+
 // TestSuperseded: a cluster that another one has taken over from is reported with what that one lacks, and with the
 // nodes that do not refuse writes yet, before whatever else is wrong with it.
 func TestSuperseded(t *testing.T) {

@@ -105,6 +105,31 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 	mustSay(t, update(cut), "follows nothing that it could be cut over from")
 }
 
+// TestCutoverNamesItsCluster: who has a cluster take over from an archive names that very cluster. A manifest that is
+// applied to a new cluster is admitted, and nothing comes of it.
+func TestCutoverNamesItsCluster(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const ns = "cutover-uid"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	c.Spec.ReplicaOf = replica()
+	must(t, kube.Create(ctx, c))
+	cut := func(uid string) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: uid}
+		return kube.Update(ctx, c)
+	}
+	mustSay(t, cut(""), "set spec.cutover.uid to the metadata.uid of this cluster")
+	must(t, cut(string(c.UID)))
+	again := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "again"}, Spec: spec()}
+	again.Spec.ReplicaOf, again.Spec.Cutover = replica(), &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	must(t, kube.Create(ctx, again))
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(again), again))
+	again.Spec.Cutover.UID = string(again.UID)
+	must(t, kube.Update(ctx, again))
+}
+
 // TestWithoutRecord: a person may go on without a record at any time, which cannot be taken back.
 func TestWithoutRecord(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,8 @@ import (
 
 // TestTakingOver: the program is given what is to be recorded, and what it answers is reported: the own record, that of
 // another cluster, or why there is none. A record that is known stays while there is no answer. Nothing is recorded of
-// a cluster that has not started, nor of the cutover of one before it.
+// a cluster that has not started, nor of the cutover of one before it, nor of what neither the cluster nor the archive
+// is known to have.
 func TestTakingOver(t *testing.T) {
 	w := newWorld(t)
 	w.served = &task.Served{Chain: 7}
@@ -29,28 +30,37 @@ func TestTakingOver(t *testing.T) {
 	if have := text(); strings.Contains(have, "promotion") {
 		t.Errorf("it follows: %s", have)
 	}
-	w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
-	if err := w.Update(t.Context(), w.c); err != nil {
-		t.Fatal(err)
-	}
-	state := func(uuid, reached string) {
+	state := func(uid, uuid, reached, applied string) {
+		w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: uid}
+		if err := w.Update(t.Context(), w.c); err != nil {
+			t.Fatal(err)
+		}
 		w.c.Status.ClusterUUID, w.c.Status.Restore.Replay.Reached = uuid, reached
+		r := w.c.Status.Replication
+		r.Applied, r.Archive, r.Promotion = applied, &v1alpha1.FollowedArchive{GTID: "0-1-8"}, nil
 		if err := w.Status().Update(t.Context(), w.c); err != nil {
 			t.Fatal(err)
 		}
 		w.pass()
 	}
-	for name, of := range map[string][2]string{"it is not filled yet": {"", ""}, "it has begun later": {"u", "0-1-10"}} {
-		if state(of[0], of[1]); strings.Contains(text(), "promotion") {
+	const mine = "a54080f9-1111"
+	for name, of := range map[string]struct{ uid, uuid, reached, applied, says string }{
+		"it is not filled yet":                        {uid: mine, applied: "0-1-9"},
+		"it has begun later":                          {mine, "u", "0-1-10", "0-1-10", "is from before 0-1-10"},
+		"it has begun there, by an earlier manifest":  {"b54080f9-1111", "u", "0-1-9", "0-1-9", "another cluster"},
+		"where it has begun is not known, and no uid": {"", "u", "", "0-1-9", "another cluster"},
+		"neither has it":                              {mine, "u", "0-1-7", "0-1-8", "is later than the end of"},
+		"what it has is not known":                    {mine, "u", "0-1-7", "", ""},
+	} {
+		if state(of.uid, of.uuid, of.reached, of.applied); strings.Contains(text(), "promotion") {
 			t.Errorf("%s: %s", name, text())
 		}
+		if r := w.c.Status.Replication.Promotion; (r == nil) != (of.says == "") || r != nil &&
+			!strings.Contains(r.Message, of.says) {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
-	state("u", "0-1-10")
-	if r := w.c.Status.Replication.Promotion; r == nil || !strings.Contains(r.Message, "is from before 0-1-10") {
-		t.Errorf("a cutover of before: %+v", r)
-	}
-	w.c.Status.Replication.Promotion = nil
-	state("u", "0-1-9")
+	state(mine, "u", "0-1-9", "0-1-9")
 	if have := text(); !strings.Contains(have, `"uid":"a54080f9-1111","gtid":"0-1-9"`) {
 		t.Errorf("it takes over: %s", have)
 	}
