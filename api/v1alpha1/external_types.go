@@ -162,6 +162,10 @@ type ReplicationStatus struct {
 	// Independent.
 	// +optional
 	Stream *FollowedStream `json:"stream,omitempty"`
+	// acceptsAfter is spec.cutover.gtid once the nodes' configuration has them accept writes after it, for an archive. That
+	// is not taken back: nodes may have accepted writes since.
+	// +optional
+	AcceptsAfter string `json:"acceptsAfter,omitempty"`
 	// node is the one that runs the channel.
 	// +optional
 	Node string `json:"node,omitempty"`

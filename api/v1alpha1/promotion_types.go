@@ -62,7 +62,7 @@ func (c *GaleraCluster) TakesOver() bool {
 	switch {
 	case to == nil:
 		return false
-	case c.Spec.ReplicaOf == nil, r != nil && r.Role == RoleIndependent:
+	case c.Spec.ReplicaOf == nil, r != nil && (r.Role == RoleIndependent || r.AcceptsAfter == to.GTID):
 		return true
 	case !c.OwnCutover():
 		return false

@@ -94,7 +94,10 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 		out.Store, out.SecondsBehind = r.StoreRef.Name, nil // that would be against what was received
 		if before != nil {
 			out.Archive, out.Promotion = before.Archive, before.Promotion // controllers/galeracluster/serving
-			out.Stream = before.Stream.DeepCopy()
+			out.Stream, out.AcceptsAfter = before.Stream.DeepCopy(), before.AcceptsAfter
+		}
+		if c.TakesOver() {
+			out.AcceptsAfter = c.Spec.Cutover.GTID
 		}
 		if out.Stream != nil {
 			out.Stream.SecondsBehind = nil

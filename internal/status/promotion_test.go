@@ -132,6 +132,33 @@ func TestRecordable(t *testing.T) {
 	}
 }
 
+// TestAcceptsAfter: once a cluster takes over, nodes may accept writes: it does so whatever becomes of the record, for
+// that very transaction.
+func TestAcceptsAfter(t *testing.T) {
+	in := healthy()
+	c := in.Facts.Cluster
+	c.UID = "u"
+	c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "u"}
+	for _, tc := range []struct{ name, record, lost, accepts string }{
+		{name: "it is not recorded"},
+		{name: "another cluster is", record: "0-1-9", lost: "site/third"},
+		{name: "it is, with another transaction", record: "0-1-8"},
+		{name: "it is", record: "0-1-9", accepts: "0-1-9"},
+		{name: "it is not any more", accepts: "0-1-9"},
+		{name: "another cluster is, later", record: "0-1-9", lost: "site/third", accepts: "0-1-9"},
+	} {
+		if c.Status.Replication != nil {
+			c.Status.Replication.Promotion = &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: tc.record, LostTo: tc.lost}
+		}
+		if Update(&c.Status, in); c.Status.Replication.AcceptsAfter != tc.accepts || c.TakesOver() != (tc.accepts != "") {
+			t.Errorf("%s: %+v", tc.name, c.Status.Replication)
+		}
+	}
+	if c.Spec.Cutover.GTID = "0-1-7"; c.TakesOver() {
+		t.Error("less than that needs a record of its own")
+	}
+}
+
 // TestSuperseded: a cluster that another one has taken over from is reported with what that one lacks, and with the
 // nodes that do not refuse writes yet, before whatever else is wrong with it.
 func TestSuperseded(t *testing.T) {

@@ -275,4 +275,42 @@ func TestReplicaOf(t *testing.T) {
 		c.Status.Restore.Replay.Chain != 7 {
 		t.Errorf("%+v, %+v", r, c.Status.Restore.Replay)
 	}
+	w.losesStatus(config)
+}
+
+// losesStatus has the cluster take over, and lose its status then: its nodes go on accepting writes.
+func (w *moved) losesStatus(config *corev1.ConfigMap) {
+	w.Helper()
+	ctx, c := context.Background(), &v1alpha1.GaleraCluster{}
+	key := client.ObjectKeyFromObject(w.cluster)
+	change := func(edit func(), write func() error) {
+		w.Helper()
+		w.eventually("it is written", func(*v1alpha1.GaleraCluster) bool {
+			must(w.T, kube.Get(ctx, key, c))
+			edit()
+			return write() == nil
+		})
+	}
+	follow := func() string {
+		w.Helper()
+		must(w.T, kube.Get(ctx, client.ObjectKeyFromObject(config), config))
+		return config.Data[agentapi.ConfigKey]
+	}
+	change(func() { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)} },
+		func() error { return kube.Update(ctx, c) })
+	w.eventually("it is held", func(*v1alpha1.GaleraCluster) bool {
+		return strings.Contains(follow(), `"hold":"0-1-9"`)
+	})
+	change(func() { c.Status.Replication.Promotion = &v1alpha1.PromotionRecord{ID: "1-a", GTID: "0-1-9"} },
+		func() error { return kube.Status().Update(ctx, c) })
+	w.eventually("it accepts writes", func(c *v1alpha1.GaleraCluster) bool {
+		return c.Status.Replication.AcceptsAfter == "0-1-9" && strings.Contains(follow(), `"until":"0-1-9"`)
+	})
+	change(func() { c.Status = v1alpha1.GaleraClusterStatus{} }, func() error { return kube.Status().Update(ctx, c) })
+	w.eventually("it is known again", func(c *v1alpha1.GaleraCluster) bool {
+		if text := follow(); !strings.Contains(text, `"until":"0-1-9"`) {
+			w.Fatalf("nodes refuse writes since the status is lost: %s", text)
+		}
+		return c.Status.Replication != nil && c.Status.Replication.AcceptsAfter == "0-1-9"
+	})
 }

@@ -239,8 +239,7 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (prob
 	from := c.Spec.ReplicaOf
 	seeded := c.Status.Restore
 	if seeded == nil || seeded.Replay == nil || seeded.Replay.Chain == 0 {
-		return "status.restore does not name the chain of the archive that the cluster began with any more, so that it " +
-			"cannot be served anew: create the cluster anew, or run kubectl galera cutover", nil
+		return unnamed(c), nil
 	}
 	s := &v1alpha1.GaleraBackupStore{}
 	err = r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.StoreRef.Name}, s)
@@ -270,6 +269,17 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (prob
 		return "", err
 	}
 	return "", r.Objects.Apply(ctx, c.UID, d)
+}
+
+// unnamed is why an archive is not served whose chain is not known any more.
+func unnamed(c *v1alpha1.GaleraCluster) string {
+	const lost = "status.restore does not name the chain of the archive any more that the cluster began with"
+	if c.Spec.Cutover == nil {
+		return lost + ", so that it cannot be served anew. No application has written to this cluster: create it anew, or " +
+			"have it take over with what it has, without a record (spec.cutover)"
+	}
+	return lost + ": it cannot be served, and not be recorded that the cluster takes over. If a node of it has ever " +
+		"accepted writes, keep it: it has data of its own"
 }
 
 // end removes what a cluster does not need any more that has followed an archive.

@@ -293,6 +293,14 @@ func TestNotServed(t *testing.T) {
 		if a := w.pass(); a == nil || !strings.Contains(a.Message, "status.restore") || w.there(&appsv1.Deployment{}) {
 			t.Errorf("an unknown chain: %+v", a)
 		}
+		w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(w.c.UID)}
+		if err := w.Update(t.Context(), w.c); err != nil {
+			t.Fatal(err)
+		}
+		if a := w.pass(); !strings.Contains(a.Message, "keep it: it has data of its own") || strings.Contains(a.Message,
+			"create") {
+			t.Errorf("an unknown chain of a cluster that may have taken over: %+v", a)
+		}
 	}
 }
 

@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestAccepting: a cluster that has lost its status goes on accepting writes, by the configuration that its nodes have,
+// or by what they report when that is lost, too. What is of another cutover, or of another cluster, shows nothing, and
+// nor does what one before it has left behind.
+func TestAccepting(t *testing.T) {
+	config := func(name, until string) agentapi.NodeConfig {
+		return agentapi.NodeConfig{Cluster: name, Namespace: "site", UID: "u", Revision: "r",
+			Follow: &agentapi.Follow{Until: until}}
+	}
+	node := func(uid, until string, live bool) Seen {
+		return Seen{Live: live, Report: agentapi.Report{ChannelUntil: until,
+			Cluster: agentapi.Identity{Namespace: "site", Cluster: "shop", UID: uid}}}
+	}
+	takes := config("shop", "0-1-9")
+	for name, tc := range map[string]struct {
+		config        agentapi.NodeConfig
+		node          Seen
+		uid, identity string
+		to            string
+		empty, want   bool
+	}{
+		"the configuration has it":           {config: takes, uid: "u", to: "u", want: true},
+		"the resource was made again":        {config: takes, uid: "v", to: "u", want: true},
+		"as above, and the identity is kept": {config: takes, uid: "v", identity: "u", to: "u", want: true},
+		"it has another transaction":         {config: config("shop", "0-1-8"), uid: "u", to: "u"},
+		"it is held":                         {config: config("shop", ""), node: node("u", "0-1-9", true), uid: "u", to: "u"},
+		"it is another cluster's":            {config: config("crm", "0-1-9"), uid: "u", to: "u"},
+		"it is that of one before":           {config: takes, uid: "v", identity: "v", to: "u"},
+		"its volumes are gone":               {config: takes, uid: "v", to: "u", empty: true},
+		"the cutover is another one's":       {config: takes, uid: "u", to: "x"},
+		"a node has it":                      {node: node("u", "0-1-9", true), uid: "u", to: "u", want: true},
+		"a node that does not answer had it": {node: node("u", "0-1-9", false), uid: "u", to: "u"},
+		"a node of another cluster has it":   {node: node("x", "0-1-9", true), uid: "u", identity: "u", to: "u"},
+		"a node has another transaction":     {node: node("u", "0-1-8", true), uid: "u", to: "u"},
+		"nothing has it":                     {uid: "u", to: "u"},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Namespace, c.Name, c.UID, c.Status.Identity = "site", "shop", types.UID(tc.uid), tc.identity
+		c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: tc.to}
+		f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": {}},
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+		if tc.empty {
+			f.Claims = nil
+		}
+		seen := map[string]Seen{"shop-0": tc.node}
+		have := Accepting(f, seen, tc.config)
+		if r := have.Status.Replication; (r != nil && r.AcceptsAfter == "0-1-9") != tc.want || c.Status.Replication != nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: "0-1-9"}
+		if r := Accepting(f, seen, tc.config).Status.Replication; (r.AcceptsAfter != "") != tc.want || r.Applied != "0-1-9" {
+			t.Errorf("%s, and the rest is known: %+v", name, r)
+		}
+		c.Spec.ReplicaOf = nil
+		if Accepting(f, seen, tc.config) != c {
+			t.Errorf("%s: it follows no archive", name)
+		}
+	}
+}
