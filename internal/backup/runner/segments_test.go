@@ -108,7 +108,14 @@ func TestCheckArchive(t *testing.T) {
 	}{
 		"whole":                  {none, baseManifest("b1", "0-1-4"), 4, ""},
 		"from the backup before": {none, baseManifest("b2", "0-1-6"), 4, ""},
-		"not enabled":            {none, baseManifest("b1", ""), 0, ""},
+		"from the last backup before": {func(t *testing.T, b *store.Bucket) { backupIn(t, b, "a", "b0", "0-1-3") },
+			baseManifest("b2", "0-1-6"), 4, ""},
+		"the backup before is damaged": {func(t *testing.T, b *store.Bucket) {
+			if err := store.Write(t.Context(), b, path.Join(archiveOf, "b1", manifest.Name), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}, baseManifest("b2", "0-1-6"), 2, ""},
+		"not enabled": {none, baseManifest("b1", ""), 0, ""},
 		"of another line": {none, func() manifest.Manifest {
 			m := baseManifest("b0",
 				"0-1-4")

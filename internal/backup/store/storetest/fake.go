@@ -109,6 +109,12 @@ func (f *Fake) Put(key string, content []byte) {
 	f.objects[key] = content
 }
 
+// Credential changes one.
+func (f *Fake) Credential(t *testing.T, name, text string) {
+	t.Helper()
+	write(t, filepath.Join(f.Dir, name), []byte(text))
+}
+
 // BreakOff has the next answer with an object end after so many of its bytes.
 func (f *Fake) BreakOff(key string, after int) {
 	f.mu.Lock()
