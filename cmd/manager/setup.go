@@ -153,9 +153,9 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			Options: rendering, Now: time.Now, Agents: agents, Events: recorder(mgr),
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{
 				Do: calls.One(asker.AlignNumbers)},
-			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
+			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, pair string) (
 				task.Archived, error) {
-				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(leaf),
+				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(pair),
 					dated(opts.clock))
 			})}}).SetupWithManager(mgr),
 		(&serving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,

@@ -22,24 +22,29 @@ const (
 )
 
 // Get returns what a program reports at a path, to a request with a header, nil for none. It shows the certificate of
-// its Secret, which the operator knows: no other one is believed.
+// its Secret, which the operator knows: no other one is believed. With its key in the same text, the operator shows it,
+// too: no one else who reaches the port can.
 func Get[A any](ctx context.Context, address string, port int, path string, leaf []byte, header http.Header) (out A,
 	err error) {
 	block, _ := pem.Decode(leaf)
 	if block == nil {
 		return out, errors.New("the Secret of its pod holds no certificate")
 	}
+	secure := &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
+				return errors.New("it shows another certificate than that of its Secret; after a renewal that passes")
+			}
+			return nil
+		},
+	}
+	if pair, err := tls.X509KeyPair(leaf, leaf); err == nil {
+		secure.Certificates = []tls.Certificate{pair}
+	}
 	client := &http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true,
-		TLSClientConfig: &tls.Config{
-			MinVersion:         tls.VersionTLS13,
-			InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
-			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-				if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
-					return errors.New("it shows another certificate than that of its Secret; after a renewal that passes")
-				}
-				return nil
-			},
-		}}}
+		TLSClientConfig: secure}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"https://"+net.JoinHostPort(address, strconv.Itoa(port))+path, nil)
 	if err != nil {

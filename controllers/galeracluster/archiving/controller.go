@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,8 @@ type Reconciler struct {
 	Objects *apply.Objects
 	Options resources.Options
 	Jobs    job.Options
-	// Calls ask archivers, at their addresses, how far they are. The question is the archiver's certificate, in PEM.
+	// Calls ask archivers, at their addresses, how far they are. The question is the archiver's certificate and its key,
+	// in PEM.
 	Calls *calls.Calls[string, string, task.Archived]
 	// Aligning asks primaries to have all nodes count GTIDs from one number on.
 	Aligning *calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]
@@ -196,15 +198,16 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (ar
 	} else { // the archiver stays as it is: no pod gets what a store names before that was checked
 		f.Problem = archival.Problem{Reason: reason, Message: message}
 	}
-	return r.ask(ctx, f, binding.Data[corev1.TLSCertKey])
+	return r.ask(ctx, f, slices.Concat(binding.Data[corev1.TLSCertKey], []byte("\n"),
+		binding.Data[corev1.TLSPrivateKeyKey]))
 }
 
 // ask asks the pod of the archiver.
-func (r *Reconciler) ask(ctx context.Context, f archival.Facts, leaf []byte) (archival.Facts, error) {
+func (r *Reconciler) ask(ctx context.Context, f archival.Facts, pair []byte) (archival.Facts, error) {
 	key := client.ObjectKeyFromObject(f.Cluster)
 	answer, silent, err := deployed.Ask(ctx, r.Client, f.Cluster.Namespace, resources.ArchiverName(f.Cluster),
 		job.ArchiverLabels(f.Cluster), func(address string) (task.Archived, error) {
-			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(leaf))
+			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(pair))
 		})
 	f.Archived, f.Silent = answer, silent
 	return f, err

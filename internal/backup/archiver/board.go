@@ -1,6 +1,7 @@
 package archiver
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -139,24 +140,35 @@ func (b *board) kept(why string, unread bool) {
 // serve reports it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing
 // of it is secret.
 func (b *board) serve(ctx context.Context) error {
+	s := b.server(func() (tls.Certificate, error) {
+		return tls.LoadX509KeyPair(filepath.Join(task.ClientDir, "tls.crt"), filepath.Join(task.ClientDir, "tls.key"))
+	})
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	return s.ListenAndServeTLS("", "")
+}
+
+// server answers everyone. A time is heard from the operator only, which shows the archiver's own certificate: others
+// who reach the port would have a vote on what is called archived.
+func (b *board) server(pair func() (tls.Certificate, error)) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+task.PathArchived, func(w http.ResponseWriter, r *http.Request) {
-		b.hear(r.Header.Get("Date"))
+		if own, err := pair(); err == nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 &&
+			bytes.Equal(r.TLS.PeerCertificates[0].Raw, own.Certificate[0]) {
+			b.hear(r.Header.Get("Date"))
+		}
 		b.mu.Lock()
 		now := b.now
 		b.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(now)
 	})
-	s := &http.Server{Addr: ":" + strconv.Itoa(task.ArchiverPort), Handler: mux, ReadTimeout: askTime,
+	return &http.Server{Addr: ":" + strconv.Itoa(task.ArchiverPort), Handler: mux, ReadTimeout: askTime,
 		WriteTimeout: askTime, MaxHeaderBytes: 8 << 10,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate,
-			error) {
-			pair, err := tls.LoadX509KeyPair(filepath.Join(task.ClientDir, "tls.crt"), filepath.Join(task.ClientDir, "tls.key"))
-			return &pair, err
-		}}}
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
-	defer stop()
-	return s.ListenAndServeTLS("", "")
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+				own, err := pair()
+				return &own, err
+			}}}
 }
 
 // archives reports whether there is an archive, and of which domain.
