@@ -1,5 +1,5 @@
-// Package increments decides which backup an increment adds to, and what becomes of a chain whose parts are damaged,
-// expired or deleted. It is pure.
+// Package increments decides which backup an increment adds to, which of some backups is the latest, and what becomes
+// of a chain whose parts are damaged, expired or deleted. It is pure.
 package increments
 
 import (
@@ -33,9 +33,8 @@ func Base(w Wanted, all []v1alpha1.GaleraBackup) (base *v1alpha1.GaleraBackup, w
 			found = append(found, o)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *v1alpha1.GaleraBackup) int {
-		return b.Status.CompletedAt.Compare(a.Status.CompletedAt.Time)
-	})
+	found, _ = InOrder(found)
+	slices.Reverse(found)
 	why = "the store has no backup of the cluster to add to"
 	for i, o := range found {
 		unfit := unfit(w, o)

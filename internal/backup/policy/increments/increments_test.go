@@ -1,6 +1,7 @@
 package increments
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,10 @@ func TestBase(t *testing.T) {
 	node := func(name string) func(*v1alpha1.GaleraBackup) {
 		return func(b *v1alpha1.GaleraBackup) { b.Status.Node = name }
 	}
+	at := func(begun string, seqno int, b v1alpha1.GaleraBackup) v1alpha1.GaleraBackup {
+		b.Status.ID, b.Status.Position = begun, fmt.Sprintf("18cbf30b-e79e-11f1-acc2-86401dfd9420:%d", seqno)
+		return b
+	}
 	full := made("full", "", 0, 0)
 	for name, c := range map[string]struct {
 		all  []v1alpha1.GaleraBackup
@@ -49,6 +54,10 @@ func TestBase(t *testing.T) {
 		"none":       {nil, "", "no backup of the cluster"},
 		"a full one": {[]v1alpha1.GaleraBackup{full}, "full", ""},
 		"the latest": {[]v1alpha1.GaleraBackup{made("i1", "full", 1, 1), full}, "i1", ""},
+		"the latest, where a clock was ahead before": {[]v1alpha1.GaleraBackup{at("20261127-12", 5, made("f1", "", 48, 0)),
+			at("20261127-13", 9, made("f2", "", 1, 0))}, "f2", ""},
+		"of another line of history": {[]v1alpha1.GaleraBackup{at("20261127-12", 9, made("f1", "", 48, 0)),
+			at("20261127-13", 5, made("f2", "", 1, 0))}, "f1", ""},
 		"the last of a chain": {[]v1alpha1.GaleraBackup{full, made("i1", "full", 1, 1), made("i2", "i1", 2, 2)}, "",
 			"2 increments"},
 		"of another node, and before": {[]v1alpha1.GaleraBackup{full, made("other", "", 1, 0, node("shop-0"))}, "full",

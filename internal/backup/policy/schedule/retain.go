@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 // those of backups that a damaged one is needed for.
 func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base string, broken map[string]bool,
 	now time.Time) (out []*v1alpha1.GaleraBackup) {
-	own, order := inOrder(own)
+	own, order := increments.InOrder(own)
 	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
 	for i, b := range own {
 		rank[b] = i
@@ -160,7 +159,7 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base 
 	}
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
-		all[i] = retention.Backup{At: completed(b), Order: order[b], Base: b.Status.GTID != "",
+		all[i] = retention.Backup{At: increments.Completed(b), Order: order[b], Base: b.Status.GTID != "",
 			Reached: base != "" && b.Status.ID == base}
 	}
 	for _, i := range retention.Expired(all, policy, now) {
@@ -175,48 +174,6 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base 
 		func(b *v1alpha1.GaleraBackup) bool { return b.Spec.DeletionPolicy != v1alpha1.BackupDelete })
 	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return rank[a] - rank[b] })
 	return out
-}
-
-// inOrder returns backups as they have followed each other, the oldest first, and the times that show it: what was
-// begun later, and is at the same place of the same history or further, is later, whatever a clock said of the one
-// before. What is further back is of another line of history, or its clock is not known to be wrong.
-func inOrder(own []*v1alpha1.GaleraBackup) ([]*v1alpha1.GaleraBackup, map[*v1alpha1.GaleraBackup]time.Time) {
-	at := make(map[*v1alpha1.GaleraBackup]galera.Position, len(own))
-	for _, b := range own {
-		at[b], _ = galera.ParsePosition(b.Status.Position)
-	}
-	out := slices.SortedFunc(slices.Values(own), func(a, b *v1alpha1.GaleraBackup) int {
-		// An ID begins with the time.
-		return cmp.Or(cmp.Compare(at[a].UUID, at[b].UUID), cmp.Compare(a.Status.ID, b.Status.ID), cmp.Compare(a.Name, b.Name))
-	})
-	order := make(map[*v1alpha1.GaleraBackup]time.Time, len(own))
-	for from := 0; from < len(out); {
-		times, to := []time.Time{completed(out[from])}, from+1
-		for ; to < len(out) && at[out[to-1]].Known() && at[out[to]].UUID == at[out[from]].UUID &&
-			at[out[to]].Seqno >= at[out[to-1]].Seqno; to++ {
-			times = append(times, completed(out[to]))
-		}
-		for i, t := range retention.Consistent(times) {
-			order[out[from+i]] = t
-		}
-		from = to
-	}
-	slices.SortStableFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return order[a].Compare(order[b]) })
-	return out, order
-}
-
-// completed is when a backup was complete, at the earliest: the clock of its Job may be behind. It was not before its
-// object was created, by the clock of the API server, nor long before the operator has seen it.
-func completed(b *v1alpha1.GaleraBackup) time.Time {
-	at := b.Status.CompletedAt.Time
-	if b.CreationTimestamp.After(at) {
-		at = b.CreationTimestamp.Time
-	}
-	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
-	if c != nil && c.Status == metav1.ConditionTrue && c.LastTransitionTime.After(at) {
-		at = c.LastTransitionTime.Time
-	}
-	return at
 }
 
 // windowEnd is the end of the window that backups are kept within. Points in time are kept up to where the archive has

@@ -8,6 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 )
 
 // Owned reports whether the stored data that a status names are the object's to remove: it has made them, or imported
@@ -55,7 +56,7 @@ func Kept(r Removal) string {
 		}
 	}
 	for i := range r.Clusters {
-		if why := neededByCluster(b, &r.Clusters[i]); why != "" {
+		if why := r.neededByCluster(&r.Clusters[i]); why != "" {
 			return why
 		}
 		if why := r.neededByWindow(&r.Clusters[i]); why != "" {
@@ -78,15 +79,15 @@ func isAbout(o *v1alpha1.GaleraBackup, id string) bool {
 }
 
 // neededByCluster returns why a cluster needs a backup, or may need it, "" when it does not.
-func neededByCluster(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) string {
-	base := ""
+func (r Removal) neededByCluster(c *v1alpha1.GaleraCluster) string {
+	b, base := r.Backup, ""
 	if c.Status.Backup != nil {
 		base = c.Status.Backup.Base
 	}
-	own := manifest.Dir(c.Namespace, c.Name, string(c.UID)) == b.Status.Directory
+	own := manifest.Dir(c.Namespace, c.Name, string(c.UID)) == b.Status.Directory && !r.over(c)
 	from := c.Bootstrap()
 	switch {
-	case base == b.Status.ID:
+	case base == b.Status.ID && !r.over(c):
 		return fmt.Sprintf("the archive of the cluster %s/%s continues from it: make another backup, and wait until "+
 			"status.backup.base names a later one", c.Namespace, c.Name)
 	case own && base == "" && (c.ArchivesBinlog() || c.Status.Backup != nil):
@@ -107,30 +108,48 @@ func neededByCluster(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) string
 // so that its base, which is that of the last chain, shows nothing.
 func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 	b := r.Backup
-	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil ||
+	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil || r.over(c) ||
 		manifest.Dir(c.Namespace, c.Name, string(c.UID)) != b.Status.Directory {
 		return ""
 	}
-	end := r.Today
-	window := r.Window(c)
-	if at := c.Status.Backup.ArchivedThrough; at != nil && at.Time.Before(end) {
-		if !c.ArchivesBinlog() && end.Sub(at.Time) > window {
-			return "" // it was turned off, and all of it is older
-		}
-		end = at.Time
-	}
-	begin := end.Add(-window)
+	begin := r.archiveEnd(c).Add(-r.Window(c))
 	for i := range r.Backups {
 		o := &r.Backups[i]
 		if o.Status.ID != b.Status.ID && o.Status.Directory == b.Status.Directory && o.DeletionTimestamp == nil &&
 			o.Status.Phase == v1alpha1.BackupCompleted && o.Status.GTID != "" && !o.Damaged() &&
 			o.Status.Store != nil && *o.Status.Store == *b.Status.Store && o.Status.CompletedAt != nil &&
-			o.Status.CompletedAt.After(b.Status.CompletedAt.Time) && !o.Status.CompletedAt.After(begin) {
+			made(o).After(b.Status.CompletedAt.Time) && !made(o).After(begin) {
 			return ""
 		}
 	}
 	return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup "+
 		"is older than the window", c.Namespace, c.Name)
+}
+
+// made is when a backup was complete, at the earliest. The object of an import is younger.
+func made(b *v1alpha1.GaleraBackup) time.Time {
+	if b.Spec.Import != nil {
+		return b.Status.CompletedAt.Time
+	}
+	return increments.Completed(b)
+}
+
+// over reports whether archiving was turned off, and all of the cluster's archive is older than the window.
+func (r Removal) over(c *v1alpha1.GaleraCluster) bool {
+	return c.Status.Backup != nil && !c.ArchivesBinlog() && r.Today.Sub(r.archiveEnd(c)) > r.Window(c)
+}
+
+// archiveEnd is until when the archive has points in time. One that is off, and has never reported that, was off when
+// the removal was asked for, as far as is known: it keeps nothing for ever.
+func (r Removal) archiveEnd(c *v1alpha1.GaleraCluster) time.Time {
+	at := c.Status.Backup.ArchivedThrough
+	if at == nil && !c.ArchivesBinlog() {
+		at = r.Backup.DeletionTimestamp
+	}
+	if at == nil || r.Today.Before(at.Time) {
+		return r.Today
+	}
+	return at.Time
 }
 
 // begins reports whether a backup may be the one that an object in a namespace, about a cluster of a name, begins with.

@@ -104,6 +104,7 @@ func TestKept(t *testing.T) {
 		return backup(func(o *v1alpha1.GaleraBackup) {
 			o.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: "z", Directory: "demo/shop/abcd",
 				GTID: "0-1-9", Store: lies("here"), CompletedAt: new(metav1.NewTime(noon.Add(-time.Duration(hours) * time.Hour)))}
+			o.CreationTimestamp = *o.Status.CompletedAt
 			for _, change := range changes {
 				change(o)
 			}
@@ -115,6 +116,14 @@ func TestKept(t *testing.T) {
 		}
 	}
 	off := func(r *Removal) { r.Clusters[0].Spec.Backup = nil }
+	asked := func(hours int) func(*Removal) {
+		return func(r *Removal) {
+			r.Backup.DeletionTimestamp = new(metav1.NewTime(noon.Add(-time.Duration(hours) * time.Hour)))
+		}
+	}
+	base := func(id string) func(*Removal) {
+		return func(r *Removal) { r.Clusters[0].Status.Backup.Base = id }
+	}
 	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
 		change func(*Removal)
@@ -149,19 +158,36 @@ func TestKept(t *testing.T) {
 			o.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse,
 				Reason: v1alpha1.ReasonBackupDamaged}}
 		})), needs},
-		"the archive was turned off, and is older": {based(through(73), off), ""},
-		"it was turned off within the window":      {based(through(71), off), needs},
-		"it is behind by more than the window":     {based(through(73)), needs},
-		"nothing needs it":                         {func(*Removal) {}, ""},
-		"itself is in the list":                    {func(r *Removal) { r.Backups = []v1alpha1.GaleraBackup{*r.Backup} }, ""},
-		"it was made here":                         {func(r *Removal) { r.Backup.Spec.Import, r.Backup.Status.Checksum = nil, "" }, ""},
-		"of another namespace":                     {func(r *Removal) { r.Backup.Status.Directory = "prod/shop/abcd" }, `namespace "prod"`},
-		"of one that begins like it":               {func(r *Removal) { r.Backup.Status.Directory = "demo-2/shop/abcd" }, "demo-2"},
-		"no checksum":                              {func(r *Removal) { r.Backup.Status.Checksum = "" }, "the checksum of its manifest is not"},
-		"no location":                              {func(r *Removal) { r.Backup.Status.Store = nil }, "where it lies is not known"},
-		"one that was made":                        {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "x" }), "GaleraBackup other/it"},
-		"one that is being made":                   {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "y" }), ""},
-		"another import":                           {backup(func(o *v1alpha1.GaleraBackup) { o.Spec.Import = imported().Spec.Import }), "other/it"},
+		"the archive was turned off, and is older":  {based(through(73), off), ""},
+		"it was turned off within the window":       {based(through(71), off), needs},
+		"it is behind by more than the window":      {based(through(73)), needs},
+		"it goes on, and has not said how far":      {based(asked(73)), needs},
+		"nor will a later one be too young by that": {based(later(73), asked(2)), ""},
+		"it is off, and has not said how far":       {based(asked(73), off), ""},
+		"it is off, within the window":              {based(asked(71), off), needs},
+		"it is off, and has said how far":           {based(through(71), asked(73), off), needs},
+		"it was off before it was asked for":        {based(through(73), asked(1), off), ""},
+		"it is off, and its base is not known":      {based(base(""), asked(71), off), "not known yet"},
+		"nor will it be":                            {based(base(""), asked(73), off), ""},
+		"it is off, and continues from it":          {based(base("x"), through(71), off), "continues from it"},
+		"it continued from it, and is older":        {based(base("x"), through(73), off), ""},
+		"it continues from it, and is behind":       {based(base("x"), through(73)), "continues from it"},
+		"the clock of a later one was behind": {based(later(73, func(o *v1alpha1.GaleraBackup) {
+			o.CreationTimestamp = metav1.NewTime(noon.Add(-71 * time.Hour))
+		})), needs},
+		"a later one, imported since": {based(later(73, func(o *v1alpha1.GaleraBackup) {
+			o.CreationTimestamp, o.Spec.Import = metav1.NewTime(noon), &v1alpha1.BackupImport{ID: "z"}
+		})), ""},
+		"nothing needs it":           {func(*Removal) {}, ""},
+		"itself is in the list":      {func(r *Removal) { r.Backups = []v1alpha1.GaleraBackup{*r.Backup} }, ""},
+		"it was made here":           {func(r *Removal) { r.Backup.Spec.Import, r.Backup.Status.Checksum = nil, "" }, ""},
+		"of another namespace":       {func(r *Removal) { r.Backup.Status.Directory = "prod/shop/abcd" }, `namespace "prod"`},
+		"of one that begins like it": {func(r *Removal) { r.Backup.Status.Directory = "demo-2/shop/abcd" }, "demo-2"},
+		"no checksum":                {func(r *Removal) { r.Backup.Status.Checksum = "" }, "the checksum of its manifest is not"},
+		"no location":                {func(r *Removal) { r.Backup.Status.Store = nil }, "where it lies is not known"},
+		"one that was made":          {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "x" }), "GaleraBackup other/it"},
+		"one that is being made":     {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "y" }), ""},
+		"another import":             {backup(func(o *v1alpha1.GaleraBackup) { o.Spec.Import = imported().Spec.Import }), "other/it"},
 		"another import that goes": {backup(func(o *v1alpha1.GaleraBackup) {
 			o.Spec.Import, o.DeletionTimestamp = imported().Spec.Import, new(metav1.Now())
 		}), ""},
