@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,7 +42,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
 	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
-		if begun, err := stopRemoval(ctx, r, b); begun || err != nil {
+		if begun, err := r.stopRemoval(ctx, b); begun || err != nil {
 			return taking.PollInterval, err
 		}
 		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
@@ -103,22 +102,17 @@ func (r *Reconciler) createRemoval(ctx context.Context, b *v1alpha1.GaleraBackup
 
 // stopRemoval ends the Job that removes data which are to stay now, and warns that they may not be whole. begun reports
 // whether its pod may still be at work.
-func stopRemoval(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (begun bool, err error) {
-	o, err := outcome.Of(ctx, r.Live, b, job.RemoveName(b), r.Now())
-	if err != nil || !o.Exists || o.Done || o.Foreign {
+func (r *Reconciler) stopRemoval(ctx context.Context, b *v1alpha1.GaleraBackup) (begun bool, err error) {
+	j, err := r.atWork(ctx, b, job.RemoveName(b))
+	if err != nil || j == nil {
 		return false, err
-	}
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.RemoveName(b)}}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(j), j); err != nil {
-		return false, client.IgnoreNotFound(err)
 	}
 	if j.DeletionTimestamp == nil {
 		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonRemovingBackup, "Remove",
 			"the removal of the backup %s had begun, and is stopped: what it has removed is gone. If the backup is still "+
 				"whole, `kubectl galera import backups` finds it", b.Status.ID)
 	}
-	return true, ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
-		client.PropagationPolicy(metav1.DeletePropagationForeground))
+	return true, r.end(ctx, b, j)
 }
 
 // clusterOf is the cluster whose scheduling a removal has, nil when it is gone, or in another namespace.
@@ -140,14 +134,11 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 	if b.Status.Attempts == 0 || b.Status.Phase == v1alpha1.BackupCompleted {
 		return false, nil
 	}
-	o, err := outcome.Of(ctx, r.Live, b, job.Name(b, b.Status.Attempts), r.Now()) // one that was just made counts
-	if err != nil || !o.Exists || o.Done || o.Foreign {
+	j, err := r.atWork(ctx, b, job.Name(b, b.Status.Attempts))
+	if err != nil || j == nil {
 		return false, err
 	}
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.Name(b, b.Status.Attempts)}}
-	// It stays to be seen until its pods are gone.
-	return true, ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
-		client.PropagationPolicy(metav1.DeletePropagationForeground))
+	return true, r.end(ctx, b, j)
 }
 
 // inUse names a cluster whose volumes are being filled with the backup, or what loads tables of it, "" for none. It may
