@@ -175,6 +175,9 @@ func TestKept(t *testing.T) {
 		"the clock of a later one was behind": {based(later(73, func(o *v1alpha1.GaleraBackup) {
 			o.CreationTimestamp = metav1.NewTime(noon.Add(-71 * time.Hour))
 		})), needs},
+		"and was before that by its Job's": {based(later(97, func(o *v1alpha1.GaleraBackup) {
+			o.CreationTimestamp = metav1.NewTime(noon.Add(-73 * time.Hour))
+		})), ""},
 		"a later one, imported since": {based(later(73, func(o *v1alpha1.GaleraBackup) {
 			o.CreationTimestamp, o.Spec.Import = metav1.NewTime(noon), &v1alpha1.BackupImport{ID: "z"}
 		})), ""},

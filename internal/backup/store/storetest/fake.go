@@ -189,7 +189,8 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
 		_, _ = w.Write(content[:f.breaks[key]])
 		delete(f.breaks, key)
-		panic(http.ErrAbortHandler) // with what was written
+		_ = http.NewResponseController(w).Flush() // or a short answer is none, and asked for again by the library
+		panic(http.ErrAbortHandler)               // with what was written
 	default:
 		http.ServeContent(w, r, key, time.Unix(0, 0), bytes.NewReader(content))
 	}
