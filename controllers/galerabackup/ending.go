@@ -21,7 +21,7 @@ import (
 const endTime = 2 * time.Minute
 
 // atWork returns the backup's Job of a name, nil if there is none that may be at work. One that was just made counts.
-func (r *Reconciler) atWork(ctx context.Context, b *v1alpha1.GaleraBackup, name string) (*batchv1.Job, error) {
+func atWork(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, name string) (*batchv1.Job, error) {
 	o, err := outcome.Of(ctx, r.Live, b, name, r.Now())
 	if err != nil || !o.Exists || o.Done || o.Foreign {
 		return nil, err
@@ -33,9 +33,9 @@ func (r *Reconciler) atWork(ctx context.Context, b *v1alpha1.GaleraBackup, name 
 	return j, nil
 }
 
-// end deletes a Job, which stays to be seen until its pods are gone, and reports what it waits for: the pod of a host
+// endJob deletes a Job, which stays to be seen until its pods are gone, and reports what it waits for: the pod of a host
 // that is lost never goes by itself, and may be at work yet.
-func (r *Reconciler) end(ctx context.Context, b *v1alpha1.GaleraBackup, j *batchv1.Job) error {
+func endJob(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, j *batchv1.Job) error {
 	if err := ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
 		client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *Reconciler) end(ctx context.Context, b *v1alpha1.GaleraBackup, j *batch
 	late := j.DeletionTimestamp != nil && r.Now().Sub(j.DeletionTimestamp.Time) > endTime
 	text := fmt.Sprintf("waiting for the Job %s to end", j.Name)
 	if late {
-		held, err := r.heldBy(ctx, j)
+		held, err := heldBy(ctx, r.Live, j)
 		if err != nil {
 			return err
 		}
@@ -59,9 +59,9 @@ func (r *Reconciler) end(ctx context.Context, b *v1alpha1.GaleraBackup, j *batch
 }
 
 // heldBy names the pod that keeps a Job from being gone, and how to end it.
-func (r *Reconciler) heldBy(ctx context.Context, j *batchv1.Job) (string, error) {
+func heldBy(ctx context.Context, c client.Reader, j *batchv1.Job) (string, error) {
 	var pods corev1.PodList
-	if err := r.Live.List(ctx, &pods, client.InNamespace(j.Namespace),
+	if err := c.List(ctx, &pods, client.InNamespace(j.Namespace),
 		client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
 		return "", err
 	}

@@ -42,7 +42,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
 	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
-		if begun, err := r.stopRemoval(ctx, b); begun || err != nil {
+		if begun, err := stopRemoval(ctx, r, b); begun || err != nil {
 			return taking.PollInterval, err
 		}
 		return 0, patchFinalizers(ctx, r.Client, b, controllerutil.RemoveFinalizer)
@@ -102,8 +102,8 @@ func (r *Reconciler) createRemoval(ctx context.Context, b *v1alpha1.GaleraBackup
 
 // stopRemoval ends the Job that removes data which are to stay now, and warns that they may not be whole. begun reports
 // whether its pod may still be at work.
-func (r *Reconciler) stopRemoval(ctx context.Context, b *v1alpha1.GaleraBackup) (begun bool, err error) {
-	j, err := r.atWork(ctx, b, job.RemoveName(b))
+func stopRemoval(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (begun bool, err error) {
+	j, err := atWork(ctx, r, b, job.RemoveName(b))
 	if err != nil || j == nil {
 		return false, err
 	}
@@ -112,7 +112,7 @@ func (r *Reconciler) stopRemoval(ctx context.Context, b *v1alpha1.GaleraBackup) 
 			"the removal of the backup %s had begun, and is stopped: what it has removed is gone. If the backup is still "+
 				"whole, `kubectl galera import backups` finds it", b.Status.ID)
 	}
-	return true, r.end(ctx, b, j)
+	return true, endJob(ctx, r, b, j)
 }
 
 // clusterOf is the cluster whose scheduling a removal has, nil when it is gone, or in another namespace.
@@ -134,11 +134,11 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 	if b.Status.Attempts == 0 || b.Status.Phase == v1alpha1.BackupCompleted {
 		return false, nil
 	}
-	j, err := r.atWork(ctx, b, job.Name(b, b.Status.Attempts))
+	j, err := atWork(ctx, r, b, job.Name(b, b.Status.Attempts))
 	if err != nil || j == nil {
 		return false, err
 	}
-	return true, r.end(ctx, b, j)
+	return true, endJob(ctx, r, b, j)
 }
 
 // inUse names a cluster whose volumes are being filled with the backup, or what loads tables of it, "" for none. It may
