@@ -77,6 +77,9 @@ func networkPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name }
 // jobsPolicyName returns the name of the NetworkPolicy of the Jobs of backups.
 func jobsPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name + "-jobs" }
 
+// copyPolicyName returns the name of the NetworkPolicy of the Job that copies another server.
+func copyPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name + "-copied" }
+
 // ConfigMapName returns the name of the ConfigMap with the NodeConfig.
 func ConfigMapName(c *v1alpha1.GaleraCluster) string { return c.Name + "-config" }
 

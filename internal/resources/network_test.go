@@ -186,6 +186,40 @@ func TestEgressOfJobs(t *testing.T) {
 	}
 }
 
+// TestCopyPolicy: the operator, and nothing else, reaches the Job that copies another server, as long as one is copied.
+func TestCopyPolicy(t *testing.T) {
+	c := shop()
+	left := &networkingv1.NetworkPolicy{ObjectMeta: ownedMeta(c, copyPolicyName(c))}
+	isLeft := func() bool { return LeftBehind(c, agentapi.NodeConfig{}, testOptions, false, left) }
+	if CopyPolicy(c, testOptions) != nil || !isLeft() {
+		t.Error("a policy without a Job")
+	}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db"}}
+	p := CopyPolicy(c, testOptions)
+	if p == nil || isLeft() || len(p.Spec.Ingress) != 1 {
+		t.Fatalf("%+v", p)
+	}
+	in := p.Spec.Ingress[0]
+	if len(in.From) != 1 || in.From[0].PodSelector.MatchLabels[labelName] != OperatorLabel ||
+		in.From[0].NamespaceSelector == nil || len(in.Ports) != 1 || in.Ports[0].Port.IntValue() != portCopied ||
+		p.Spec.PodSelector.MatchLabels[labelComponent] != ComponentRestore {
+		t.Errorf("%+v", p.Spec)
+	}
+	applied := 0
+	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions),
+		Roles{PodName(c, 0), true}, testOptions) {
+		if object.GetName() == copyPolicyName(c) {
+			applied++
+		}
+	}
+	if applied != 1 {
+		t.Errorf("it is applied %d times", applied)
+	}
+	if c.Spec.NetworkPolicy.Enabled = new(false); CopyPolicy(c, testOptions) != nil {
+		t.Error("no policy is wanted")
+	}
+}
+
 func TestNoPolicy(t *testing.T) {
 	c := plaintext()
 	if NetworkPolicy(c, testOptions) != nil {

@@ -34,7 +34,7 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: []networkingv1.NetworkPolicyIngressRule{
 				fromMembers(c),
-				fromOperator(opts),
+				fromOperator(opts, agentapi.ControlPort),
 				fromBackups(c),
 				fromClients(c),
 				{Ports: policyPorts(openPorts(c)...)},
@@ -93,6 +93,28 @@ func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 	}
 }
 
+// portCopied is where the Job that copies another server reports how far it is.
+const portCopied = 8445
+
+// CopyPolicy returns who may reach the Job that copies another server: the operator, which asks how far it is, also where
+// another policy denies the namespace all else. It is nil where the spec wants no policies, or copies no server.
+func CopyPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.NetworkPolicy {
+	if on := c.Spec.NetworkPolicy.Enabled; on != nil && !*on || c.Spec.BootstrapFrom == nil ||
+		c.Spec.BootstrapFrom.External == nil {
+		return nil
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
+		ObjectMeta: ownedMeta(c, copyPolicyName(c)),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name,
+				labelComponent: ComponentRestore}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{fromOperator(opts, portCopied)},
+		},
+	}
+}
+
 func independent(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.Replication != nil && c.Status.Replication.Role == v1alpha1.RoleIndependent
 }
@@ -140,7 +162,7 @@ func fromMembers(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRul
 	}
 }
 
-func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
+func fromOperator(opts Options, port int32) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
 		From: []networkingv1.NetworkPolicyPeer{{
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
@@ -148,7 +170,7 @@ func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
 			}},
 			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelName: OperatorLabel}},
 		}},
-		Ports: policyPorts(agentapi.ControlPort),
+		Ports: policyPorts(port),
 	}
 }
 

@@ -146,7 +146,7 @@ func proxyPolicy(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Option
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: ProxySelector(p)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
-			Ingress: []networkingv1.NetworkPolicyIngressRule{clients, fromOperator(opts),
+			Ingress: []networkingv1.NetworkPolicyIngressRule{clients, fromOperator(opts, agentapi.ControlPort),
 				{Ports: policyPorts(agentapi.ProbePort)}},
 		},
 	}

@@ -30,7 +30,7 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 	switch o.(type) {
 	case *networkingv1.NetworkPolicy:
 		return ours && (name == networkPolicyName(c) && NetworkPolicy(c, opts) == nil || name == jobsPolicyName(c) &&
-			JobsPolicy(c) == nil)
+			JobsPolicy(c) == nil || name == copyPolicyName(c) && CopyPolicy(c, opts) == nil)
 	case *corev1.Service:
 		return ours && name == ArbitratorName(c) && config.Arbitrator == nil
 	case *v1alpha1.GaleraUser, *corev1.Secret:

@@ -37,5 +37,8 @@ func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, roles Roles, 
 	if policy := JobsPolicy(c); policy != nil {
 		objects = append(objects, policy)
 	}
+	if policy := CopyPolicy(c, opts); policy != nil {
+		objects = append(objects, policy)
+	}
 	return objects
 }

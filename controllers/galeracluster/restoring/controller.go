@@ -281,6 +281,10 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 	for _, ordinal := range d.Restore {
 		errs = append(errs, r.restore(ctx, f, ordinal))
 	}
+	// After the Job: what keeps the pair from being made only keeps the progress from being shown.
+	if restoration.IsExternal(c) && c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreRestoring {
+		errs = append(errs, r.pair(ctx, c))
+	}
 	return errors.Join(errs...)
 }
 
@@ -295,9 +299,6 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		return err
 	}
 	if restoration.IsExternal(c) {
-		if err := r.pair(ctx, c); err != nil {
-			return err
-		}
 		j, err := job.Import(c, r.Options, r.Jobs)
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ func (r *Reconciler) copied(ctx context.Context, c *v1alpha1.GaleraCluster, addr
 	return &got, nil
 }
 
-// pair has the Secret that the Job shows its progress with.
+// pair has the Secret that the Job shows its progress with. The Job needs none to copy.
 func (r *Reconciler) pair(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	have, err := ownership.Theirs(ctx, r.Client, r.Live, c.UID, job.Copied(c, nil, nil))
 	if err != nil || have != nil {

@@ -69,7 +69,8 @@ func Import(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv
 	pod := &j.Spec.Template.Spec
 	pod.Containers[0].Ports = []corev1.ContainerPort{
 		{Name: "copied", ContainerPort: task.CopiedPort, Protocol: corev1.ProtocolTCP}}
-	secret := &corev1.SecretVolumeSource{SecretName: CopiedName(c), DefaultMode: new(int32(0o440))}
+	secret := &corev1.SecretVolumeSource{SecretName: CopiedName(c), DefaultMode: new(int32(0o440)),
+		Optional: new(true)} // it copies without the pair, too
 	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		secret.Items = append(secret.Items, corev1.KeyToPath{Key: key, Path: key})
 	}
