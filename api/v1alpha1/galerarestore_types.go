@@ -5,10 +5,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GaleraRestore brings one table, or all tables of one database, back into a living cluster under another name, as they
-// were at a point in time. A Job restores the backup on a temporary volume, loads the tables into the cluster in small
-// transactions, and compares them. They get their names only then. Nothing that is in the cluster is changed. A whole
-// cluster is restored by spec.bootstrapFrom of a new GaleraCluster instead.
+// GaleraRestore brings one table, or all tables of one database, into a living cluster: those of a backup, as they were
+// at a point in time, or those of another server. A Job restores the backup on a temporary volume, or connects to that
+// server. It loads the tables into the cluster in small transactions, and compares them. They get their names only
+// then. Nothing that is in the cluster is changed. A whole cluster is restored by spec.bootstrapFrom of a new
+// GaleraCluster instead.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -46,11 +47,13 @@ type GaleraRestoreList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a restore cannot be changed: create another GaleraRestore"
 // +kubebuilder:validation:XValidation:rule="has(self.table) != has(self.database)",message="name exactly one of table and database"
+// +kubebuilder:validation:XValidation:rule="has(self.from.external) || !has(self.table) || (has(self.table.into) ? self.table.into : self.table.database) != self.table.database || self.table.as != self.table.name",fieldPath=".table",message="an existing table is never overwritten: as must be another name than name, or into another database"
+// +kubebuilder:validation:XValidation:rule="has(self.from.external) || !has(self.database) || self.database.as != self.database.name",fieldPath=".database",message="an existing database is never overwritten: as must be another name than name"
 type GaleraRestoreSpec struct {
 	// clusterRef is the GaleraCluster that the tables are loaded into. It is in this namespace.
 	// +required
 	ClusterRef RestoreClusterRef `json:"clusterRef"`
-	// from is the backup, and the point in time after it.
+	// from is the backup, and the point in time after it, or another server.
 	// +required
 	From RestoreSource `json:"from"`
 	// table is one table to restore.
@@ -72,7 +75,10 @@ type RestoreClusterRef struct {
 
 // RestoreSource is where a restore takes its data from.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="name exactly one of backup and store"
+// +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.external) ? 1 : 0) == 1",message="name exactly one of backup, store and external"
+// +kubebuilder:validation:XValidation:rule="has(self.external) != has(self.identitySecretRef)",message="identitySecretRef is required for backup and store, and does not go with external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.pointInTime)",message="pointInTime does not go with external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.rateLimit)",message="rateLimit is for a backup: set external.rateLimit"
 type RestoreSource struct {
 	// backup is a completed GaleraBackup in this namespace.
 	// +optional
@@ -80,11 +86,15 @@ type RestoreSource struct {
 	// store names a backup in a GaleraBackupStore of this namespace.
 	// +optional
 	Store *BootstrapStore `json:"store,omitempty"`
+	// external is a running MariaDB server (10.5 or later) whose tables are copied as they are at one moment. It stays in
+	// service: its commits wait for less than a second. What it writes later is not copied.
+	// +optional
+	External *RestoreExternal `json:"external,omitempty"`
 	// identitySecretRef names a Secret in this namespace with the private key of one of the recipients (an age identity,
 	// "AGE-SECRET-KEY-1…"). Only the restore's Jobs mount it, in containers of the operator's image. A Secret that belongs
-	// to a cluster is refused.
-	// +required
-	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+	// to a cluster is refused. Required unless external is set.
+	// +optional
+	IdentitySecretRef SecretKey `json:"identitySecretRef,omitempty,omitzero"`
 	// pointInTime continues from the backup to a later point in time, with the archive of the binary log that
 	// spec.backup.pointInTime of the cluster made. Without backup.name and store.id the operator takes the latest backup
 	// before that point. Default: none; the data are those of the backup.
@@ -113,13 +123,11 @@ type DatabaseName string
 type TableName string
 
 // RestoreTable is one table to restore.
-//
-// +kubebuilder:validation:XValidation:rule="(has(self.into) ? self.into : self.database) != self.database || self.as != self.name",message="an existing table is never overwritten: as must be another name than name, or into another database"
 type RestoreTable struct {
-	// database of the table in the backup.
+	// database of the table in the backup, or on the other server.
 	// +required
 	Database DatabaseName `json:"database"`
-	// name of the table in the backup.
+	// name of the table there.
 	// +required
 	Name TableName `json:"name"`
 	// into is the database that gets the table. It must exist. Default: database.
@@ -131,10 +139,8 @@ type RestoreTable struct {
 }
 
 // RestoreDatabase is a database of which all tables are restored.
-//
-// +kubebuilder:validation:XValidation:rule="self.as != self.name",message="an existing database is never overwritten: as must be another name than name"
 type RestoreDatabase struct {
-	// name of the database in the backup.
+	// name of the database in the backup, or on the other server.
 	// +required
 	Name DatabaseName `json:"name"`
 	// as is the name of the new database. It must not exist.
@@ -153,8 +159,8 @@ type GaleraRestoreStatus struct {
 	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// phase is Pending (something is missing), Finding (the backup is looked for), Loading (it is restored on a temporary
-	// volume, and loaded), Completed or Failed.
+	// phase is Pending (something is missing), Finding (the backup is looked for, or the other server is checked), Loading
+	// (the backup is restored on a temporary volume, and loaded, or the other server is copied), Completed or Failed.
 	// +optional
 	// +kubebuilder:validation:Enum=Pending;Finding;Loading;Completed;Failed
 	Phase string `json:"phase,omitempty"`
@@ -176,6 +182,9 @@ type GaleraRestoreStatus struct {
 	// replay is how the archive continues from the backup.
 	// +optional
 	Replay *ReplayStatus `json:"replay,omitempty"`
+	// external is what is known of the other server. Absent for a backup.
+	// +optional
+	External *RestoredServer `json:"external,omitempty"`
 	// attempts is the number of Jobs started.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`

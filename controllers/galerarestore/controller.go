@@ -141,6 +141,11 @@ func (r *Reconciler) observe(ctx context.Context, o *v1alpha1.GaleraRestore) (lo
 // source finds the backup, or where it is looked for.
 func (r *Reconciler) source(ctx context.Context, f *loading.Facts) (err error) {
 	from := f.Restore.Spec.From
+	if x := from.External; x != nil {
+		f.Blocker, err = restoring.Credentials(ctx, r.Live, f.Restore.Namespace, x.CredentialsSecretRef, x.TLS,
+			"spec.from.external")
+		return err
+	}
 	f.Source, f.Blocker, err = restoring.Stored(ctx, r.Client, f.Cluster, from.Backup, from.Store, "spec.from")
 	if err != nil || f.Blocker.Reason != "" {
 		return err
@@ -256,7 +261,7 @@ func ready(o client.Object) *metav1.Condition {
 func (r *Reconciler) act(ctx context.Context, f loading.Facts, d loading.Decision) error {
 	o := f.Restore
 	if d.Find {
-		j, err := job.FindFor(o, f.Cluster, f.Source.Store, f.Source.Find, r.Jobs)
+		j, err := r.finds(f)
 		if err != nil {
 			return err
 		}
@@ -273,21 +278,41 @@ func (r *Reconciler) act(ctx context.Context, f loading.Facts, d loading.Decisio
 	if !d.Load {
 		return nil
 	}
-	j, err := job.Load(o, f.Cluster, f.Source.Store, taskOf(f), user(o).BindingName(), r.Options, r.Jobs)
+	j, err := r.loads(f)
 	if err != nil {
 		return err
 	}
 	return ownership.Keep(ctx, r.Client, r.Live, o.UID, j)
 }
 
+// finds is the Job that looks for the backup, or checks the other server.
+func (r *Reconciler) finds(f loading.Facts) (*batchv1.Job, error) {
+	if f.Restore.Spec.From.External != nil {
+		return job.InspectFor(f.Restore, f.Cluster, r.Jobs)
+	}
+	return job.FindFor(f.Restore, f.Cluster, f.Source.Store, f.Source.Find, r.Jobs)
+}
+
+// loads is the Job that loads.
+func (r *Reconciler) loads(f loading.Facts) (*batchv1.Job, error) {
+	binding := user(f.Restore).BindingName()
+	if f.Restore.Spec.From.External != nil {
+		return job.LoadFrom(f.Restore, f.Cluster, taskOf(f), binding, r.Jobs)
+	}
+	return job.Load(f.Restore, f.Cluster, f.Source.Store, taskOf(f), binding, r.Options, r.Jobs)
+}
+
 // taskOf is what the Job does.
 func taskOf(f loading.Facts) task.Load {
 	o, s := f.Restore, f.Restore.Status
 	t := task.Load{Through: through(o), Into: o.TargetDatabase(), Attempt: s.Attempts,
-		VolumeBytes: f.Cluster.Spec.Storage.Size.Value(), Settings: restoration.Settings(f.Cluster),
-		Restore: task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, Keys: resources.RecordedKeys(f.Cluster),
+		VolumeBytes: f.Cluster.Spec.Storage.Size.Value()}
+	if o.Spec.From.External == nil {
+		t.Settings = restoration.Settings(f.Cluster)
+		t.Restore = task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, Keys: resources.RecordedKeys(f.Cluster),
 			History: uuid.NewSHA1(uuid.NameSpaceOID, []byte(o.UID)).String(),
-			Replay:  restoration.ReplayTo(f.Source.Find.Target, s.Replay, f.Cluster)}}
+			Replay:  restoration.ReplayTo(f.Source.Find.Target, s.Replay, f.Cluster)}
+	}
 	if limit := o.Spec.From.RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}

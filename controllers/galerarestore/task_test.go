@@ -3,6 +3,8 @@ package galerarestore
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/loading"
 )
@@ -15,6 +17,13 @@ func TestTask(t *testing.T) {
 	r.Status = v1alpha1.GaleraRestoreStatus{Directory: "d", ID: "i", Checksum: "c1"}
 	got := taskOf(loading.Facts{Restore: r, Cluster: &v1alpha1.GaleraCluster{}})
 	if got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.As != "before" {
+		t.Errorf("%+v", got)
+	}
+	r.Spec.From.External = &v1alpha1.RestoreExternal{Host: "db"}
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.Storage.Size = resource.MustParse("1Gi")
+	got = taskOf(loading.Facts{Restore: r, Cluster: c})
+	if got.Dir != "" || got.History != "" || got.As != "before" || got.Into != "shop" || got.VolumeBytes != 1<<30 {
 		t.Errorf("%+v", got)
 	}
 }

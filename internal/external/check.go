@@ -22,6 +22,8 @@ type Facts struct {
 	Lacking []string
 	// Missing are databases that it does not have.
 	Missing []string
+	// Only reports whether tables of one database are copied into a running cluster, and NoTable that there are none.
+	Only, NoTable bool
 	// Inventory of the databases.
 	Inventory Inventory
 	// Accounts are those that would be copied.
@@ -51,6 +53,7 @@ const (
 	VersionUnsupported   = "VersionUnsupported"
 	PrivilegeMissing     = "PrivilegeMissing"
 	DatabaseMissing      = "DatabaseMissing"
+	TableMissing         = "TableMissing"
 	NothingToCopy        = "NothingToCopy"
 	DefinitionHidden     = "DefinitionHidden"
 	EngineNotReplicated  = "EngineNotReplicated"
@@ -82,7 +85,7 @@ var plugins = []string{"", "mysql_native_password", "mysql_old_password", "unix_
 
 // Ask reads the facts.
 func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
-	f := Facts{Follow: o.Follow}
+	f := Facts{Follow: o.Follow, Only: o.Only != nil}
 	c, err := source.Conn(ctx)
 	var unsuited unsuitedError
 	if errors.As(err, &unsuited) {
@@ -131,7 +134,12 @@ func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
 		f.Missing = missing
 		return err
 	}
-	if f.Inventory, err = readInventory(ctx, c, databases); err != nil || !o.Users {
+	f.Inventory, err = readInventory(ctx, c, databases)
+	if o.Only != nil {
+		f.Inventory = f.Inventory.only(*o.Only)
+		f.NoTable = len(f.Inventory.Tables) == 0
+	}
+	if err != nil || !o.Users {
 		return err
 	}
 	all, err := accountsOf(ctx, c)
@@ -236,8 +244,8 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 		return out
 	}
 	if later(f.Version, w.Version) {
-		add(VersionUnsupported, fmt.Sprintf("the source is MariaDB %s, and the image has %s: set spec.image to that series "+
-			"or a later one", f.Version, w.Version))
+		add(VersionUnsupported, fmt.Sprintf("the source is MariaDB %s, and the cluster has %s: set its spec.image to that "+
+			"series or a later one", f.Version, w.Version))
 	}
 	if len(f.Lacking) > 0 {
 		add(PrivilegeMissing, "the account of credentialsSecretRef lacks privileges: GRANT "+
@@ -245,11 +253,20 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 		return out
 	}
 	if len(f.Missing) > 0 {
-		add(DatabaseMissing, "the source has no such database: correct spec.bootstrapFrom.external.databases", f.Missing...)
+		field := "spec.bootstrapFrom.external.databases"
+		if f.Only {
+			field = "the database's name"
+		}
+		add(DatabaseMissing, "the source has no such database: correct "+field, f.Missing...)
+		return out
+	}
+	if f.NoTable {
+		add(TableMissing, "the source has no such table, or none at all in the database: correct the names. A view is no "+
+			"table")
 		return out
 	}
 	if f.LowerCase != 0 {
-		add(NamesLowerCase, fmt.Sprintf("the source has lower_case_table_names=%d, and the new cluster 0: names that "+
+		add(NamesLowerCase, fmt.Sprintf("the source has lower_case_table_names=%d, and the cluster 0: names that "+
 			"applications write in another case would not be found. Correct the applications, copy to a server with 0 first, "+
 			"or import a dump", f.LowerCase))
 	}

@@ -57,9 +57,12 @@ func (c *copier) compareObjects(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	names := make([]string, len(c.inventory.Databases))
-	for i, d := range c.inventory.Databases {
-		names[i] = d.Database
+	var names []string
+	for _, d := range c.inventory.Databases {
+		names = append(names, d.Database)
+	}
+	if c.Only != nil {
+		names = []string{c.Only.As(0).Database}
 	}
 	have, err := readInventory(ctx, conn, names)
 	if err != nil {
@@ -75,7 +78,7 @@ func (c *copier) compareObjects(ctx context.Context) error {
 func (inv Inventory) missing(have Inventory) (out []string) {
 	tables := have.columns()
 	for _, t := range inv.Tables {
-		if columns, found := tables[t.quoted()]; !found || !slices.Equal(t.Columns, columns) {
+		if columns, found := tables[t.inTarget()]; !found || !slices.Equal(t.Columns, columns) {
 			out = append(out, fmt.Sprintf("the table %s is missing, or has other columns", t))
 		}
 	}

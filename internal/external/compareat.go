@@ -180,7 +180,7 @@ func (c *copier) digests(ctx context.Context, of []Table, targets map[string]*sq
 // digestsOf compares one table.
 func digestsOf(ctx context.Context, from *sql.Conn, targets map[string]*sql.DB, t Table) (
 	rows int64, differs []string, err error) {
-	query := digestSQL(t, "")
+	query := digestSQL(t, t.quoted(), "")
 	var there Digest
 	here := make(map[string]*Digest, len(targets))
 	g, both := errgroup.WithContext(ctx)

@@ -42,6 +42,8 @@ type Options struct {
 	Follow bool
 	// Present reports whether the target has the databases already.
 	Present bool
+	// Only is what is copied of the only database; nil for all of it.
+	Only *Only
 	// Connections is how many tables, or parts of them, are read at the same time.
 	Connections int
 	// Rate bounds what is read of the source, in bytes per second; 0 for no bound.
@@ -68,6 +70,9 @@ type Report struct {
 	Skipped []string
 	// LockedMilliseconds is for how long the source's commits were blocked.
 	LockedMilliseconds int64
+	// Names are those of the tables in the source, and LeftOut the keys of them that were not copied, with Only.
+	Names   []string
+	LeftOut []string
 }
 
 type copier struct {
@@ -77,6 +82,7 @@ type copier struct {
 	inventory      Inventory
 	// earlier are the sequences before the snapshot: no snapshot has what they were then.
 	earlier   []Sequence
+	leftOut   []string
 	pace      pace
 	parts     []part
 	expected  int64 // rows, by the source's estimate
@@ -107,7 +113,11 @@ func Copy(ctx context.Context, source, target *sql.DB, o Options) (Report, error
 		Kept: c.keptRows.Load(), LockedMilliseconds: c.snapshot.locked.Milliseconds()}
 	for _, t := range c.inventory.Tables {
 		out.Bytes += t.Bytes
+		if o.Only != nil {
+			out.Names = append(out.Names, t.Name)
+		}
 	}
+	out.LeftOut = c.leftOut
 	if !o.Users {
 		return out, nil
 	}
@@ -131,21 +141,21 @@ func (c *copier) begin(ctx context.Context) error {
 		return SourceError{fmt.Errorf("it has no database %s", strings.Join(missing, ", "))}
 	}
 	for range definitionTries {
-		before, err := readInventory(ctx, conn, databases)
+		before, err := c.read(ctx, conn, databases)
 		if err != nil {
 			return ofSource("reading the definitions", err)
 		}
 		if c.snapshot, err = takeSnapshot(ctx, c.source, c.Connections); err != nil {
 			return err
 		}
-		if c.inventory, err = readInventory(ctx, conn, databases); err != nil {
+		if c.inventory, err = c.read(ctx, conn, databases); err != nil {
 			c.snapshot.close()
 			return ofSource("reading the definitions", err)
 		}
 		what := changed(before, c.inventory)
 		if what == "" {
 			c.earlier = before.Sequences
-			return nil
+			return c.rename()
 		}
 		c.snapshot.close()
 		err = SourceError{fmt.Errorf("%w: %s", ErrChanged, what)}
@@ -154,6 +164,27 @@ func (c *copier) begin(ctx context.Context) error {
 		}
 	}
 	return SourceError{fmt.Errorf("%w each time that a copy was begun", ErrChanged)}
+}
+
+// read reads the definitions of what is copied.
+func (c *copier) read(ctx context.Context, conn *sql.Conn, databases []string) (Inventory, error) {
+	inv, err := readInventory(ctx, conn, databases)
+	if err == nil && c.Only != nil {
+		inv = inv.only(*c.Only)
+	}
+	return inv, err
+}
+
+// rename gives the tables the names that they have in the target.
+func (c *copier) rename() (err error) {
+	if c.Only == nil {
+		return nil
+	}
+	if c.leftOut, err = c.inventory.renamed(*c.Only); err != nil {
+		c.snapshot.close()
+		return SourceError{err}
+	}
+	return nil
 }
 
 func (c *copier) createTables(ctx context.Context) error {
@@ -173,7 +204,7 @@ func (c *copier) createTables(ctx context.Context) error {
 		return err
 	}
 	for _, d := range c.inventory.Databases {
-		if c.Present {
+		if c.Present || c.Only != nil {
 			break
 		}
 		if _, err := conn.ExecContext(ctx, d.Create); err != nil {
@@ -181,16 +212,16 @@ func (c *copier) createTables(ctx context.Context) error {
 		}
 	}
 	for _, t := range c.inventory.Tables {
-		if err := create(ctx, conn, t.Object); err != nil {
+		if err := create(ctx, conn, t.at().Database, t.Object); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// create runs the statement of an object in its database.
-func create(ctx context.Context, conn *sql.Conn, o Object) error {
-	if _, err := conn.ExecContext(ctx, "USE "+ident(o.Database)); err != nil {
+// create runs the statement of an object in a database of the target.
+func create(ctx context.Context, conn *sql.Conn, in string, o Object) error {
+	if _, err := conn.ExecContext(ctx, "USE "+ident(in)); err != nil {
 		return err
 	}
 	_, err := conn.ExecContext(ctx, o.Create)
@@ -330,7 +361,7 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 		return ofSource("reading "+p.table.String(), err)
 	}
 	defer func() { _ = rows.Close() }()
-	i := inserter{conn: to, begin: "INSERT INTO " + p.table.quoted() + " (" + strings.Join(names, ", ") + ") VALUES ",
+	i := inserter{conn: to, begin: "INSERT INTO " + p.table.inTarget() + " (" + strings.Join(names, ", ") + ") VALUES ",
 		kinds: kinds, pace: c.pace, done: func(rows, bytes int) {
 			c.rows.Add(int64(rows))
 			c.bytes.Add(int64(bytes))

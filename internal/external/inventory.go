@@ -47,6 +47,8 @@ type Table struct {
 	Key []string
 	// Rows and Bytes are estimates.
 	Rows, Bytes int64
+	// target is what it is called in the target; the zero value for what it is called here.
+	target Object
 }
 
 // Column of a table.
@@ -68,6 +70,16 @@ func (t Table) stored() (out []Column) {
 }
 
 func (t Table) quoted() string { return ident(t.Database) + "." + ident(t.Name) }
+
+// at is where the target has it.
+func (t Table) at() Object {
+	if t.target.Name == "" {
+		return t.Object
+	}
+	return t.target
+}
+
+func (t Table) inTarget() string { return Table{Object: t.at()}.quoted() }
 
 // readInventory reads the definitions of all objects of some databases.
 func readInventory(ctx context.Context, c *sql.Conn, databases []string) (Inventory, error) {

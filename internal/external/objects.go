@@ -36,7 +36,7 @@ func createIn(ctx context.Context, conn *sql.Conn, o Object) error {
 	if _, err := conn.ExecContext(ctx, session); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrRefused, o, err)
 	}
-	return create(ctx, conn, o)
+	return create(ctx, conn, o.Database, o)
 }
 
 // createViews creates views in any order in which each finds what it selects from.

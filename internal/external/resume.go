@@ -53,7 +53,7 @@ func (c *copier) countOn(ctx context.Context) error {
 		if c.Resumed == "" || at == nil {
 			continue
 		}
-		if _, err := c.target.ExecContext(ctx, "ALTER TABLE "+t.quoted()+" AUTO_INCREMENT = "+at[1]); err != nil {
+		if _, err := c.target.ExecContext(ctx, "ALTER TABLE "+t.inTarget()+" AUTO_INCREMENT = "+at[1]); err != nil {
 			return fmt.Errorf("counting on in %s: %w", t, err)
 		}
 	}
@@ -65,7 +65,7 @@ func (c *copier) countOn(ctx context.Context) error {
 func (c *copier) kept(ctx context.Context, from, to *sql.Conn, p part) (bool, error) {
 	where := p.where()
 	var one int
-	err := to.QueryRowContext(ctx, "SELECT 1 FROM "+p.table.quoted()+where+" LIMIT 1").Scan(&one)
+	err := to.QueryRowContext(ctx, "SELECT 1 FROM "+p.table.inTarget()+where+" LIMIT 1").Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -86,9 +86,9 @@ func (c *copier) kept(ctx context.Context, from, to *sql.Conn, p part) (bool, er
 		c.report()
 		return true, nil
 	}
-	empty := "DELETE FROM " + p.table.quoted() + where
+	empty := "DELETE FROM " + p.table.inTarget() + where
 	if where == "" {
-		empty = "TRUNCATE TABLE " + p.table.quoted()
+		empty = "TRUNCATE TABLE " + p.table.inTarget()
 	}
 	if _, err := to.ExecContext(ctx, empty); err != nil {
 		return false, fmt.Errorf("emptying %s: %w", p.table, err)
@@ -101,16 +101,16 @@ func (c *copier) digestsOf(ctx context.Context, from, to *sql.Conn, p part) (her
 	if err := c.pace.wait(ctx, p.bytes); err != nil {
 		return here, there, err
 	}
-	query := digestSQL(p.table, p.where())
+	where := p.where()
 	g, both := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		if there, err = digest(both, from, query); err != nil {
+		if there, err = digest(both, from, digestSQL(p.table, p.table.quoted(), where)); err != nil {
 			return ofSource("comparing "+p.table.String(), err)
 		}
 		return nil
 	})
 	g.Go(func() (err error) {
-		if here, err = digest(both, to, query); err != nil {
+		if here, err = digest(both, to, digestSQL(p.table, p.table.inTarget(), where)); err != nil {
 			return fmt.Errorf("comparing %s: %w", p.table, err)
 		}
 		return nil

@@ -95,9 +95,9 @@ func (c Column) compared() string {
 	return "IFNULL(MD5(" + name + "), 'N')"
 }
 
-// digestSQL counts the rows of a table, or of those that a WHERE clause selects, and sums up two checksums of each:
-// neither depends on the order of rows.
-func digestSQL(t Table, where string) string {
+// digestSQL counts the rows of a table that a server has under a name, or of those that a WHERE clause selects, and
+// sums up two checksums of each: neither depends on the order of rows.
+func digestSQL(t Table, name, where string) string {
 	columns := t.stored()
 	parts := make([]string, len(columns))
 	for i, c := range columns {
@@ -105,7 +105,7 @@ func digestSQL(t Table, where string) string {
 	}
 	line := "CONCAT_WS(',', " + strings.Join(parts, ", ") + ")"
 	return fmt.Sprintf("SELECT COUNT(*), COALESCE(SUM(CRC32(l)), 0), COALESCE(BIT_XOR(CAST(CONV(SUBSTR(MD5(l), 1, 16), "+
-		"16, 10) AS UNSIGNED)), 0) FROM (SELECT %s AS l FROM %s%s) AS d", line, t.quoted(), where)
+		"16, 10) AS UNSIGNED)), 0) FROM (SELECT %s AS l FROM %s%s) AS d", line, name, where)
 }
 
 // Digest is what a table holds.

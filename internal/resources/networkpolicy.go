@@ -96,8 +96,8 @@ func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 // portCopied is where the Job that copies another server reports how far it is.
 const portCopied = 8445
 
-// CopyPolicy returns who may reach the Job that copies another server: the operator, which asks how far it is, also where
-// another policy denies the namespace all else. It is nil where the spec wants no policies, or copies no server.
+// CopyPolicy returns who may reach the Job that copies another server: the operator, which asks how far it is, also
+// where another policy denies the namespace all else. It is nil where the spec wants no policies, or copies no server.
 func CopyPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.NetworkPolicy {
 	if on := c.Spec.NetworkPolicy.Enabled; on != nil && !*on || c.Spec.BootstrapFrom == nil ||
 		c.Spec.BootstrapFrom.External == nil {

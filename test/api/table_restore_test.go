@@ -44,8 +44,8 @@ func TestRestoreAdmission(t *testing.T) {
 		"a space at the end":     {`{` + from + `, table: {database: shop, name: t, as: "x "}}`, "cannot end with a space"},
 		"no new name":            {`{` + from + `, table: {database: shop, name: t}}`, "as: Required value"},
 		"no source": {`{clusterRef: {name: shop}, from: {identitySecretRef: {name: key}}, ` + table + `}`,
-			"exactly one of backup and store"},
-		"no key": {`{clusterRef: {name: shop}, from: {backup: {name: b}}, ` + table + `}`, "identitySecretRef: Required value"},
+			"exactly one of backup, store and external"},
+		"no key": {`{clusterRef: {name: shop}, from: {backup: {name: b}}, ` + table + `}`, "identitySecretRef is required"},
 		"two points": {`{clusterRef: {name: shop}, from: {backup: {name: b}, identitySecretRef: {name: key}, ` +
 			`pointInTime: {gtid: 0-1-1, latest: true}}, ` + table + `}`, "exactly one of time, gtid and latest"},
 	} {

@@ -122,17 +122,7 @@ func reading(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, t task.Task, sec
 	place(&pod, c)
 	database(&pod, c, env, ro, o, data)
 	from := c.Spec.BootstrapFrom.External
-	secret := func(volume, path, name string, keys ...string) {
-		source := &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}
-		for _, k := range keys {
-			source.Items = append(source.Items, corev1.KeyToPath{Key: k, Path: k})
-		}
-		mount(&pod, volume, path, corev1.VolumeSource{Secret: source})
-	}
-	secret(volumeSource, task.SourceDir, from.CredentialsSecretRef.Name, task.SourceUser, task.SourcePassword)
-	if from.TLS != nil {
-		secret(volumeSourceCA, task.SourceCADir, from.TLS.CASecretRef.Name, task.CA)
-	}
+	mountSource(&pod, from.CredentialsSecretRef, from.TLS)
 	return &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: meta,
@@ -143,4 +133,19 @@ func reading(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, t task.Task, sec
 			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
 		},
 	}, nil
+}
+
+// mountSource mounts what a Job connects to another server with.
+func mountSource(pod *corev1.PodSpec, credentials v1alpha1.LocalName, tls *v1alpha1.ExternalTLS) {
+	secret := func(volume, path, name string, keys ...string) {
+		source := &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}
+		for _, k := range keys {
+			source.Items = append(source.Items, corev1.KeyToPath{Key: k, Path: k})
+		}
+		mount(pod, volume, path, corev1.VolumeSource{Secret: source})
+	}
+	secret(volumeSource, task.SourceDir, credentials.Name, task.SourceUser, task.SourcePassword)
+	if tls != nil {
+		secret(volumeSourceCA, task.SourceCADir, tls.CASecretRef.Name, task.CA)
+	}
 }

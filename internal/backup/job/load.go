@@ -45,12 +45,87 @@ func Load(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.Gale
 	template := &j.Spec.Template
 	err = fill(template, c, s, all, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
 		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: resources.Claim(c, 0).Spec}}})
+	mountAccount(&template.Spec, binding)
+	return j, err
+}
+
+// InspectFor is the Job that checks the server that a GaleraRestore names.
+func InspectFor(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, o Options) (*batchv1.Job, error) {
+	return fromServer(r, c, task.Task{Inspect: serverOf(r)}, checkSeconds, o)
+}
+
+// LoadFrom is the Job that copies tables of that server into the cluster. It needs no volume, and has the operator's
+// image: binding is the Secret with the account for that.
+func LoadFrom(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, t task.Load, binding string, o Options) (
+	*batchv1.Job, error) {
+	t.From = serverOf(r)
+	j, err := fromServer(r, c, task.Task{Load: &t}, longSeconds, o)
+	if err != nil {
+		return nil, err
+	}
+	mountAccount(&j.Spec.Template.Spec, binding)
+	if target := TargetName(r); target != "" {
+		j.Labels[v1alpha1.LabelRestoreTarget] = target // those of the pod are the same
+	}
+	return j, nil
+}
+
+// serverOf is what both are given.
+func serverOf(r *v1alpha1.GaleraRestore) *task.External {
+	from := r.Spec.From.External
+	t := &task.External{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, Only: true,
+		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Connections: int(from.Connections)}
+	if from.RateLimit != nil {
+		t.Rate = from.RateLimit.Value()
+	}
+	if d := r.Spec.Database; d != nil {
+		t.Databases = []string{string(d.Name)}
+	} else {
+		t.Databases, t.Table = []string{string(r.Spec.Table.Database)}, string(r.Spec.Table.Name)
+	}
+	return t
+}
+
+// fromServer is a Job that connects to that server, with its credentials.
+func fromServer(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, t task.Task, seconds int64, o Options) (
+	*batchv1.Job, error) {
+	env, err := environment(t, o)
+	if err != nil {
+		return nil, err
+	}
+	meta := owned(r, "GaleraRestore", LoadName(r), r.Spec.ClusterRef.Name, ComponentLoad, v1alpha1.LabelRestore, r.Name)
+	pod := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+		ServiceAccountName: resources.ServiceAccountName(c), SecurityContext: podSecurity(uid, o),
+		Containers: []corev1.Container{{
+			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
+			Env: env, SecurityContext: containerSecurity(), Resources: memory("1Gi"),
+			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		}},
+	}
+	ofCluster(&pod, c)
+	limitMemory(&pod.Containers[0])
+	from := r.Spec.From.External
+	mountSource(&pod, from.CredentialsSecretRef, from.TLS)
+	return &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: meta,
+		Spec: batchv1.JobSpec{
+			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
+			ActiveDeadlineSeconds:   new(seconds),
+			TTLSecondsAfterFinished: new(int32(keepSeconds)),
+			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
+		},
+	}, nil
+}
+
+// mountAccount mounts what a Job logs in to the cluster with.
+func mountAccount(p *corev1.PodSpec, binding string) {
 	source := &corev1.SecretVolumeSource{SecretName: binding, DefaultMode: new(int32(0o440))}
 	for _, key := range []string{task.ClusterHost, task.ClusterUser, task.ClusterPassword, task.CA} {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: key})
 	}
-	mount(&template.Spec, volumeCluster, task.ClusterDir, corev1.VolumeSource{Secret: source})
-	return j, err
+	mount(p, volumeCluster, task.ClusterDir, corev1.VolumeSource{Secret: source})
 }
 
 // LoadName is the name of the Job of a GaleraRestore that was begun last.

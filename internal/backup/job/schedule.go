@@ -14,9 +14,7 @@ import (
 func schedule(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) {
 	defer limitMemory(&p.Containers[0])
 	if c != nil {
-		from := c.Spec.Scheduling.DeepCopy()
-		p.NodeSelector, p.Tolerations, p.PriorityClassName = from.NodeSelector, from.Tolerations, from.PriorityClassName
-		p.ImagePullSecrets = append([]corev1.LocalObjectReference{}, c.Spec.ImagePullSecrets...)
+		ofCluster(p, c)
 	}
 	own := s.Spec.Pods.DeepCopy()
 	if own == nil {
@@ -35,6 +33,13 @@ func schedule(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBa
 		p.ImagePullSecrets = own.ImagePullSecrets
 	}
 	p.Containers[0].Resources = merged(p.Containers[0].Resources, own.Resources)
+}
+
+// ofCluster puts a pod where the cluster's pods may run.
+func ofCluster(p *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
+	from := c.Spec.Scheduling.DeepCopy()
+	p.NodeSelector, p.Tolerations, p.PriorityClassName = from.NodeSelector, from.Tolerations, from.PriorityClassName
+	p.ImagePullSecrets = append([]corev1.LocalObjectReference{}, c.Spec.ImagePullSecrets...)
 }
 
 // limitMemory has the program collect garbage before the kernel ends it.

@@ -32,9 +32,12 @@ const (
 
 // inspectSource reports what a server is like, and what keeps it from being copied.
 func inspectSource(ctx context.Context, t task.External, p places) (task.Result, error) {
-	_, version, err := serverOfImage(ctx, p)
-	if err != nil {
-		return task.Result{}, err
+	version := "" // of a running cluster, which the Job that loads into it asks
+	if !t.Only {
+		var err error
+		if _, version, err = serverOfImage(ctx, p); err != nil {
+			return task.Result{}, err
+		}
 	}
 	source, err := openSource(t)
 	if err != nil {
@@ -54,6 +57,10 @@ func checkSource(ctx context.Context, source *sql.DB, t task.External, version s
 }
 
 func options(t task.External) external.Options {
+	if t.Only {
+		return external.Options{Databases: t.Databases, Only: &external.Only{Table: t.Table},
+			Connections: t.Connections, Rate: t.Rate}
+	}
 	return external.Options{Databases: t.Databases, Users: t.Users, Follow: t.Follow,
 		Skip:        append([]string{importer, replayer}, t.Skip...),
 		Connections: t.Connections, Rate: t.Rate}

@@ -33,23 +33,17 @@ const (
 // anywhere: what is not complete has no final name, and the next attempt goes on from what was compared, or begins
 // anew.
 func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
-	s := tables.Selection{Database: t.Database, Table: t.Table, Into: t.Into, As: t.As}
+	s := selection(t)
 	db, err := openCluster()
 	if err != nil {
 		return task.Result{}, err
 	}
 	defer func() { _ = db.Close() }()
 	to := tables.Target{DB: db, Database: t.Through}
-	done, err := beginLoad(ctx, to, s)
-	if done != nil && err == nil {
-		say("an attempt before has loaded all of %s", s)
+	if done, err := loadedBefore(ctx, to, s); err != nil {
+		return task.Result{}, err
+	} else if done != nil {
 		return loadedResult(t, *done), nil
-	}
-	if err == nil {
-		err = to.Free(ctx, s, []string{t.As})
-	}
-	if err != nil {
-		return task.Result{}, loadError(err)
 	}
 	m, err := p.manifest(ctx)
 	if err != nil {
@@ -78,6 +72,23 @@ func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
 		return task.Result{}, loadError(err)
 	}
 	return loadedResult(t, l), nil
+}
+
+func selection(t task.Load) tables.Selection {
+	return tables.Selection{Database: t.Database, Table: t.Table, Into: t.Into, As: t.As}
+}
+
+// loadedBefore returns what an earlier attempt has loaded, nil if none has and the names are free.
+func loadedBefore(ctx context.Context, to tables.Target, s tables.Selection) (*tables.Loaded, error) {
+	done, err := beginLoad(ctx, to, s)
+	if done != nil && err == nil {
+		say("an attempt before has loaded all of %s", s)
+		return done, nil
+	}
+	if err == nil {
+		err = to.Free(ctx, s, []string{s.As})
+	}
+	return nil, loadError(err)
 }
 
 // loadName is that of this process's load in the names of tables.
@@ -120,7 +131,7 @@ func beginLoad(ctx context.Context, to tables.Target, s tables.Selection) (done 
 // loadRounds loads and compares until it has succeeded, and gives the tables their names.
 func loadRounds(ctx context.Context, t task.Load, of string, to tables.Target, source *sql.DB, taken tables.Taken,
 	from task.Restored) (l tables.Loaded, err error) {
-	s := tables.Selection{Database: t.Database, Table: t.Table, Into: t.Into, As: t.As}
+	s := selection(t)
 	began, said := time.Now(), time.Now()
 	progress := func(at external.Progress) {
 		if time.Since(said) > tellEvery {

@@ -98,6 +98,8 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 		return restore(ctx, *t.Restore, defaultPlaces())
 	case t.Verify != nil:
 		return verify(ctx, t)
+	case t.Load != nil && t.Load.From != nil:
+		return loadFrom(ctx, *t.Load)
 	case t.Load != nil:
 		return load(ctx, *t.Load, defaultPlaces())
 	case t.Inspect != nil:

@@ -108,6 +108,27 @@ func (t Target) Load(ctx context.Context, source *sql.DB, taken Taken,
 	return out, nil
 }
 
+// Copy copies tables of a source that is in use into those of a round, and compares them with the source. It removes
+// what rounds before have left. o has how the source is read.
+func (t Target) Copy(ctx context.Context, source *sql.DB, s Selection, round string, o external.Options) (Taken,
+	external.Report, error) {
+	if err := t.abandon(ctx, round); err != nil {
+		return Taken{}, external.Report{}, fmt.Errorf("removing what an earlier attempt has left: %w", err)
+	}
+	leftOut, err := belongings(ctx, source, s)
+	if err != nil {
+		return Taken{}, external.Report{}, external.SourceError{Err: err}
+	}
+	o.Databases, o.Only = []string{s.Database}, &external.Only{Table: s.Table, As: func(i int) external.Object {
+		return external.Object{Database: t.Database, Name: table(round, i)}
+	}}
+	r, err := external.Copy(ctx, source, t.DB, o)
+	if err == nil && len(r.Names) == 0 {
+		err = fmt.Errorf("%w: %s", ErrNotFound, s)
+	}
+	return Taken{Names: r.Names, LeftOut: append(leftOut, r.LeftOut...), Bytes: r.Bytes, round: round}, r, err
+}
+
 // Publish gives the tables of a round that was compared their names.
 func (t Target) Publish(ctx context.Context, s Selection, taken Taken, l Loaded) error {
 	text, err := json.Marshal(note{Loaded: l, Names: final(s, taken.Names)})

@@ -178,27 +178,17 @@ func refused(kind, engine string) string {
 // release removes from the source what would go with the tables, and lists it.
 func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([]string, error) {
 	statements := []string{"SET SESSION foreign_key_checks = 0"}
-	of, args := "", []any{s.Database}
-	if s.Table != "" {
-		of, args = " AND %s = ?", append(args, s.Table)
-	}
-	only := func(column string) string {
-		if of == "" {
-			return ""
-		}
-		return fmt.Sprintf(of, column)
-	}
-	err := external.Each(ctx, c, "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = ?"+
-		only("event_object_table")+" ORDER BY 1", args, func(v []string) error {
-		statements = append(statements, "DROP TRIGGER "+in(s.Database, v[0]))
-		leftOut = append(leftOut, "trigger "+v[0])
-		return nil
-	})
+	triggers, err := triggersOf(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range triggers {
+		statements = append(statements, "DROP TRIGGER "+in(s.Database, name))
+		leftOut = append(leftOut, "trigger "+name)
+	}
+	only, args := s.only("table_name")
 	err = external.Each(ctx, c, "SELECT table_name, constraint_name, unique_constraint_schema FROM "+
-		"information_schema.referential_constraints WHERE constraint_schema = ?"+only("table_name")+" ORDER BY 1, 2", args,
+		"information_schema.referential_constraints WHERE constraint_schema = ?"+only+" ORDER BY 1, 2", args,
 		func(v []string) error {
 			if s.Table != "" || v[2] != s.Database {
 				statements = append(statements, "ALTER TABLE "+in(s.Database, v[0])+" DROP FOREIGN KEY "+ident(v[1]))
@@ -209,19 +199,66 @@ func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([
 	if err != nil {
 		return nil, err
 	}
+	programs, err := programsOf(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	return append(leftOut, programs...), run(ctx, c, statements...)
+}
+
+// belongings names what is never loaded with tables: all that the database has, or the table, except for foreign keys.
+func belongings(ctx context.Context, source external.Querier, s Selection) (leftOut []string, err error) {
 	if s.Table == "" {
-		err = external.Each(ctx, c, "SELECT LOWER(routine_type), routine_name FROM information_schema.routines WHERE "+
-			"routine_schema = ? UNION ALL SELECT 'event', event_name FROM information_schema.events "+
-			"WHERE event_schema = ? ORDER BY 1, 2",
-			[]any{s.Database, s.Database}, func(v []string) error {
-				leftOut = append(leftOut, v[0]+" "+v[1])
-				return nil
-			})
+		err = external.Each(ctx, source, "SELECT LOWER(table_type), table_name FROM information_schema.tables WHERE "+
+			"table_schema = ? AND table_type IN ('VIEW', 'SEQUENCE') ORDER BY 2", []any{s.Database}, func(v []string) error {
+			leftOut = append(leftOut, v[0]+" "+v[1])
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return leftOut, run(ctx, c, statements...)
+	triggers, err := triggersOf(ctx, source, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range triggers {
+		leftOut = append(leftOut, "trigger "+name)
+	}
+	programs, err := programsOf(ctx, source, s)
+	return append(leftOut, programs...), err
+}
+
+// only is the condition that a column names the table, if there is one, and the arguments of the query with it.
+func (s Selection) only(column string) (string, []any) {
+	if s.Table == "" {
+		return "", []any{s.Database}
+	}
+	return " AND " + column + " = ?", []any{s.Database, s.Table}
+}
+
+func triggersOf(ctx context.Context, source external.Querier, s Selection) (names []string, err error) {
+	only, args := s.only("event_object_table")
+	err = external.Each(ctx, source, "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = ?"+
+		only+" ORDER BY 1", args, func(v []string) error {
+		names = append(names, v[0])
+		return nil
+	})
+	return names, err
+}
+
+// programsOf names the routines and events of a database, with their kinds; none for a table.
+func programsOf(ctx context.Context, source external.Querier, s Selection) (names []string, err error) {
+	if s.Table != "" {
+		return nil, nil
+	}
+	err = external.Each(ctx, source, "SELECT LOWER(routine_type), routine_name FROM information_schema.routines WHERE "+
+		"routine_schema = ? UNION ALL SELECT 'event', event_name FROM information_schema.events "+
+		"WHERE event_schema = ? ORDER BY 1, 2", []any{s.Database, s.Database}, func(v []string) error {
+		names = append(names, v[0]+" "+v[1])
+		return nil
+	})
+	return names, err
 }
 
 func run(ctx context.Context, c *sql.Conn, statements ...string) error {

@@ -3,6 +3,8 @@ package task
 // Load restores a backup on a temporary volume, and loads tables of it into a living cluster.
 type Load struct {
 	Restore
+	// From is the server whose tables are loaded instead, nil for a backup.
+	From *External `json:"from,omitempty"`
 	// Table is the table of Database, "" for all tables. They get into the database Into, the table as As.
 	Database string `json:"database"`
 	Table    string `json:"table,omitempty"`
@@ -24,8 +26,8 @@ type Loaded struct {
 	ID     string `json:"id"`
 	Tables int    `json:"tables"`
 	Rows   int64  `json:"rows"`
-	// GTID is the last transaction of the archive that was applied, Late how many later ones name a time before the
-	// target.
+	// GTID is the last transaction of the archive that was applied, or the position of the server that was copied; Late
+	// how many later ones name a time before the target.
 	GTID string `json:"gtid,omitempty"`
 	Late int    `json:"late,omitempty"`
 	// LeftOut are what belongs to the tables and was not loaded.

@@ -9,6 +9,10 @@ type External struct {
 	Identity bool `json:"identity,omitempty"`
 	// Databases to copy; none for all.
 	Databases []string `json:"databases,omitempty"`
+	// Only reports whether it is tables that are copied, of the only one of Databases, into a running cluster: all of
+	// them, or Table.
+	Only  bool   `json:"only,omitempty"`
+	Table string `json:"table,omitempty"`
 	// Users has accounts copied, but those whose names Skip has.
 	Users bool     `json:"users,omitempty"`
 	Skip  []string `json:"skip,omitempty"`

@@ -77,7 +77,7 @@ func pending(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	}
 	to.Phase, to.StartedAt = v1alpha1.RestoreFinding, new(metav1.NewTime(f.Now))
 	begin(to, f)
-	set(to, f, v1alpha1.ReasonRestoring, "looking for the backup", false)
+	set(to, f, v1alpha1.ReasonRestoring, firstMessage(f.Restore), false)
 	return Decision{RequeueAfter: time.Second}
 }
 
@@ -122,6 +122,9 @@ func blocking(f Facts) restoration.Problem {
 // finding follows the Job that looks for the backup.
 func finding(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	r := f.Job.Result
+	if f.Restore.Spec.From.External != nil {
+		return inspecting(to, f)
+	}
 	switch {
 	case f.Job.Done && location.Changed(f.Job.Location, f.Source.Store) != "":
 		return failed(to, f, task.Result{Error: "the store was changed while the backup was looked for",
@@ -180,8 +183,10 @@ func loading(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	case f.Job.Done && f.Job.Result.Error == "" && l != nil && l.ID == to.ID:
 		complete(to, f, *l)
 		return Decision{RequeueAfter: time.Second}
+	case f.Job.Done && f.Job.Result.Error == "" && unsuitable(f):
+		return foundUnsuitable(to, f)
 	case f.Job.Done && f.Job.Result.Error == "":
-		return failed(to, f, task.Result{Error: "the Job has loaded another backup"})
+		return failed(to, f, task.Result{Error: "the Job has not reported what it was to load"})
 	case f.Job.Done:
 		return failed(to, f, f.Job.Result)
 	case f.Taken:
@@ -192,8 +197,7 @@ func loading(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	d := waiting(to, f, Decision{Access: true, Load: f.Access.Reason == "", RequeueAfter: PollInterval})
 	switch {
 	case f.Job.Exists && f.Job.Waits == "", d.Load:
-		set(to, f, v1alpha1.ReasonRestoring, fmt.Sprintf("restoring the backup %s%s on a temporary volume, and loading %s",
-			to.ID, upTo(to.Replay), describe(f.Restore)), false)
+		set(to, f, v1alpha1.ReasonRestoring, atWork(to, f.Restore), false)
 	case d.Access && f.Access.Reason != "" && !f.Job.Exists:
 		set(to, f, v1alpha1.ReasonAccessPreparing, f.Access.Message, f.Stuck)
 	}
@@ -219,8 +223,9 @@ func describe(r *v1alpha1.GaleraRestore) string {
 func complete(to *v1alpha1.GaleraRestoreStatus, f Facts, l task.Loaded) {
 	to.Phase, to.CompletedAt = v1alpha1.RestoreCompleted, new(metav1.NewTime(f.Now))
 	to.Tables, to.Rows, to.LeftOut = int32(min(l.Tables, 1<<30)), l.Rows, l.LeftOut //nolint:gosec // bounded
-	message := fmt.Sprintf("%s: loaded %s in %s, with the same content as in the backup %s%s", describe(f.Restore),
-		galera.Count(l.Rows, "row"), galera.Count(l.Tables, "table"), to.ID, upTo(to.Replay))
+	completeExternal(to, f, l)
+	message := fmt.Sprintf("%s: loaded %s in %s, with the same content as %s", describe(f.Restore),
+		galera.Count(l.Rows, "row"), galera.Count(l.Tables, "table"), asIn(to, f.Restore))
 	if r := to.Replay; r != nil {
 		r.Reached, r.Late = l.GTID, int64(l.Late)
 		if l.Late > 0 {
@@ -251,13 +256,18 @@ func failed(to *v1alpha1.GaleraRestoreStatus, f Facts, r task.Result) Decision {
 		return Decision{RequeueAfter: time.Second}
 	}
 	begin(to, f)
-	set(to, f, reason, "an attempt has failed, and is made again: "+r.Error, false)
+	set(to, f, reason, "an attempt has failed, and is made again: "+r.Error, reason == v1alpha1.ReasonSourceRefused)
 	return Decision{RequeueAfter: time.Second}
 }
 
 // outage reports whether a failure is about a service that comes back: it is waited for.
 func outage(reason string) bool {
-	return reason == v1alpha1.ReasonStoreUnreachable || reason == v1alpha1.ReasonStoreFull
+	switch reason {
+	case v1alpha1.ReasonStoreUnreachable, v1alpha1.ReasonStoreFull, v1alpha1.ReasonSourceUnreachable,
+		v1alpha1.ReasonSourceRefused:
+		return true
+	}
+	return false
 }
 
 // SetEnd sets Stalled and Reconciling as the end of a restore has them.

@@ -69,7 +69,7 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 
 // foundUnsuitable reports the findings until the next check.
 func foundUnsuitable(s *v1alpha1.RestoreStatus, f Facts) Decision {
-	s.Reason, s.Message = v1alpha1.ReasonSourceUnsuitable, unsuitable(s.External.Findings)
+	s.Reason, s.Message = v1alpha1.ReasonSourceUnsuitable, Unsuitable(s.External.Findings)
 	s.Attempts++
 	s.AttemptedAt = new(metav1.NewTime(f.Now))
 	return Decision{RequeueAfter: initialAttemptPause}
@@ -83,8 +83,8 @@ func becameUnsuitable(s *v1alpha1.RestoreStatus, f Facts, member string, is task
 	return d
 }
 
-// unsuitable names all findings.
-func unsuitable(findings []v1alpha1.ExternalFinding) string {
+// Unsuitable names all findings.
+func Unsuitable(findings []v1alpha1.ExternalFinding) string {
 	var out []string
 	for _, found := range findings {
 		text := found.Name
@@ -100,11 +100,15 @@ func unsuitable(findings []v1alpha1.ExternalFinding) string {
 }
 
 func externalStatus(c *v1alpha1.GaleraCluster, is task.Source) *v1alpha1.ExternalStatus {
-	out := &v1alpha1.ExternalStatus{Version: is.Version, GTID: is.GTID, Bytes: is.Bytes, Rows: is.Rows,
+	return &v1alpha1.ExternalStatus{Version: is.Version, GTID: is.GTID, Bytes: is.Bytes, Rows: is.Rows,
 		Tables: int32(is.Tables), Plaintext: c.Spec.BootstrapFrom.External.TLS == nil, //nolint:gosec // a count
-		LockedMilliseconds: is.LockedMilliseconds, Skipped: is.Skipped}
-	for _, f := range is.Findings[:min(len(is.Findings), maxFindings)] {
-		out.Findings = append(out.Findings, v1alpha1.ExternalFinding{Name: f.Name, Objects: f.Objects,
+		LockedMilliseconds: is.LockedMilliseconds, Skipped: is.Skipped, Findings: Findings(is.Findings)}
+}
+
+// Findings are those of a check, as a status has them.
+func Findings(found []task.Finding) (out []v1alpha1.ExternalFinding) {
+	for _, f := range found[:min(len(found), maxFindings)] {
+		out = append(out, v1alpha1.ExternalFinding{Name: f.Name, Objects: f.Objects,
 			Count: int32(f.Count), Message: f.Message}) //nolint:gosec // a count
 	}
 	return out

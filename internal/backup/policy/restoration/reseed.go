@@ -155,7 +155,7 @@ func foundAtCheck(c *v1alpha1.GaleraCluster, o outcome.Outcome) string {
 	case o.Result.Source == nil:
 		return "the check of the source has reported nothing; it is tried again"
 	}
-	return unsuitable(externalStatus(c, *o.Result.Source).Findings)
+	return Unsuitable(externalStatus(c, *o.Result.Source).Findings)
 }
 
 // shortMessage cuts a message to what status.reseed.message takes.
