@@ -56,19 +56,19 @@ func (c *GaleraCluster) OwnCutover() bool {
 }
 
 // TakesOver reports whether nodes may accept writes once they have applied everything up to spec.cutover: a cluster
-// that has followed an archive is recorded in the store first.
+// that has followed an archive is recorded in the store first. What is recorded stays so, whatever becomes of the rest
+// of spec.cutover.
 func (c *GaleraCluster) TakesOver() bool {
 	to, r := c.Spec.Cutover, c.Status.Replication
 	switch {
 	case to == nil:
 		return false
-	case c.Spec.ReplicaOf == nil, r != nil && (r.Role == RoleIndependent || r.AcceptsAfter == to.GTID):
+	case c.Spec.ReplicaOf == nil, to.WithoutRecord && c.OwnCutover():
 		return true
-	case !c.OwnCutover():
+	case r == nil:
 		return false
-	case to.WithoutRecord:
+	case r.Role == RoleIndependent, r.AcceptsAfter == to.GTID:
 		return true
 	}
-	return r != nil && r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" &&
-		r.Promotion.GTID == to.GTID
+	return r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" && r.Promotion.GTID == to.GTID
 }

@@ -37,6 +37,7 @@ func TestAccepting(t *testing.T) {
 		"it is held":                         {config: config("shop", ""), node: node("u", "0-1-9", true), uid: "u", to: "u"},
 		"it is another cluster's":            {config: config("crm", "0-1-9"), uid: "u", to: "u"},
 		"it is that of one before":           {config: takes, uid: "v", identity: "v", to: "u"},
+		"that of before, a cutover of now":   {config: takes, uid: "v", identity: "v", to: "v"},
 		"its volumes are gone":               {config: takes, uid: "v", to: "u", empty: true},
 		"the cutover is another one's":       {config: takes, uid: "u", to: "x"},
 		"a node has it":                      {node: node("u", "0-1-9", true), uid: "u", to: "u", want: true},

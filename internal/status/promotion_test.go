@@ -32,6 +32,7 @@ func reports(t *testing.T, name string, p *validate.Problem, reason string, says
 func TestPromotion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		without  bool
+		uid      string
 		record   *v1alpha1.PromotionRecord
 		takes    bool
 		reason   string
@@ -42,7 +43,9 @@ func TestPromotion(t *testing.T) {
 			reason: v1alpha1.ReasonPromotionUnrecorded, messages: []string{"access denied", `{"withoutRecord":true}`}},
 		"another one was first": {record: &v1alpha1.PromotionRecord{ID: "1-cccccccc", GTID: "0-1-9", LostTo: "site/third"},
 			reason: v1alpha1.ReasonPromotionLost, messages: []string{"site/third has taken over", "Delete it"}},
-		"is recorded":                          {record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-9"}, takes: true},
+		"is recorded": {record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-9"}, takes: true},
+		"is recorded, and its uid changed": {uid: "x", record: &v1alpha1.PromotionRecord{ID: "1-b", GTID: "0-1-9"},
+			takes: true},
 		"is recorded with another transaction": {record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-8"}},
 		"without a record": {without: true, record: &v1alpha1.PromotionRecord{ID: "1-cccccccc", LostTo: "site/third"},
 			takes: true},
@@ -50,7 +53,7 @@ func TestPromotion(t *testing.T) {
 		in := healthy()
 		c := in.Facts.Cluster
 		c.Namespace, c.Spec.ReplicaOf = "site", &v1alpha1.ReplicaOf{}
-		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", WithoutRecord: tc.without}
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: tc.uid, WithoutRecord: tc.without}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Promotion: tc.record}
 		for _, m := range in.Snapshot.Members {
 			seen := in.Seen[m.Name]
@@ -97,7 +100,8 @@ func TestRecordable(t *testing.T) {
 		"it has begun with that":         {gtid: "0-1-9", uid: "u", reached: "0-1-9", of: has("0-1-9", "0-1-9"), ok: true},
 		"it has more domains":            {gtid: "0-1-9,7-2-3", uid: "u", of: has("7-2-3,0-1-9", ""), ok: true},
 		"it is the same one, made again": {gtid: "0-1-9", uid: "i", identity: "i", of: has("0-1-9", ""), ok: true},
-		"no uid":                         {gtid: "0-1-9", of: has("0-1-9", "0-1-9"), says: `uid is "", and this cluster's is u`},
+		"no uid": {gtid: "0-1-9", of: has("0-1-9", "0-1-9"),
+			says: `its uid is "", and this cluster's is u`},
 		"another one's": {gtid: "0-1-9", uid: "x", identity: "i", reached: "0-1-9", of: has("0-1-9", "0-1-9"),
 			says: `with what it has: kubectl patch galeracluster n -n site --type=merge -p ` +
 				`'{"spec":{"cutover":{"gtid":"0-1-9","uid":"u"}}}'`},
