@@ -204,6 +204,12 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 				"SELECT CONCAT(COUNT(*), ' ', MAX(id), ' ', (SELECT n FROM shop.counter)) FROM shop.t")).
 				To(Equal(fmt.Sprintf("%[1]d %[1]d %[1]d", app.written())))
 		}
+		eventually(ctx, func(o Gomega) { // the archive needs one GTID for a transaction
+			at := position(ctx, c, c.Name+"-0")
+			for _, pod := range podNames(ctx, c) {
+				o.Expect(position(ctx, c, pod)).To(Equal(at), pod)
+			}
+		})
 		have, err := c.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(have.Status.Replication.Role).To(Equal(v1alpha1.RoleIndependent))
