@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 // localDomain is the GTID domain of what a node writes for itself (wsrep_on=OFF). What is replicated has
@@ -25,6 +26,23 @@ func ownDomain(c *v1alpha1.GaleraCluster) map[string]string {
 	id := ServerID(c)
 	own, local := strconv.FormatUint(uint64(id), 10), strconv.FormatUint(uint64(id-1), 10)
 	return map[string]string{"server_id": own, "wsrep_gtid_domain_id": own, "gtid_domain_id": local}
+}
+
+// Identifiers are the server_id of all nodes, and the GTID domain of what they write: the cluster's own, if it has
+// followed another server, otherwise the configured server_id. 0 is MariaDB's default.
+func Identifiers(c *v1alpha1.GaleraCluster) (server, domain uint32) {
+	if id := ServerID(c); id != 0 {
+		return id, id
+	}
+	for name, value := range c.Spec.MariaDB.Config {
+		if mycnf.Normalise(name) != "server-id" {
+			continue
+		}
+		if n, err := strconv.ParseUint(value.String(), 10, 32); err == nil {
+			return uint32(n), 0
+		}
+	}
+	return 0, 0
 }
 
 // BinlogRefused are further settings that would change what is in the binary log, or its GTIDs.

@@ -72,6 +72,38 @@ func TestOwnDomain(t *testing.T) {
 	}
 }
 
+// TestIdentifiers: the Jobs that fill volumes write with the identifiers that the nodes write with.
+func TestIdentifiers(t *testing.T) {
+	own := follow(func() *v1alpha1.GaleraCluster {
+		c := shop()
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+		return c
+	}()).ServerID
+	for name, tc := range map[string]struct {
+		edit           func(*v1alpha1.GaleraCluster)
+		server, domain uint32
+	}{
+		"MariaDB's":       {func(*v1alpha1.GaleraCluster) {}, 0, 0},
+		"a cluster's own": {func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{} }, own, own},
+		"of one that has followed": {func(c *v1alpha1.GaleraCluster) {
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{}
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"server_id": {Text: "5"}}
+		}, own, own},
+		"configured": {func(c *v1alpha1.GaleraCluster) {
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"Server-ID": {Text: "5", Number: true}, "port": {Text: "7"}}
+		}, 5, 0},
+		"no number": {func(c *v1alpha1.GaleraCluster) {
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"server_id": {Text: "x"}}
+		}, 0, 0},
+	} {
+		c := shop()
+		tc.edit(c)
+		if server, domain := Identifiers(c); server != tc.server || domain != tc.domain {
+			t.Errorf("%s: %d, %d", name, server, domain)
+		}
+	}
+}
+
 // TestArchiverIsAdmitted: clientsFrom need not name the archiver.
 func TestArchiverIsAdmitted(t *testing.T) {
 	c := shop()

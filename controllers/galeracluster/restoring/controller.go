@@ -321,7 +321,8 @@ func taskOf(c *v1alpha1.GaleraCluster) (task.Restore, error) {
 	s := c.Status.Restore
 	replay, err := restoration.Replay(c)
 	t := task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, History: s.History, Replay: replay,
-		Follow: c.Spec.ReplicaOf != nil, ServerID: resources.ServerID(c), Keys: resources.NeededKeys(c)}
+		Follow: c.Spec.ReplicaOf != nil, Keys: resources.NeededKeys(c)}
+	t.ServerID, t.Domain = resources.Identifiers(c)
 	if t.Keys != nil {
 		t.Algorithm = c.Status.AtRest.Algorithm
 	}

@@ -74,7 +74,8 @@ func TestTask(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	c.UID, c.Spec.BootstrapFrom, c.Spec.ReplicaOf = "u1", nil, &v1alpha1.ReplicaOf{}
-	if got, err = taskOf(c); err != nil || got.ServerID < 1<<31 || got.ServerID != resources.ServerID(c) {
+	if got, err = taskOf(c); err != nil || got.ServerID < 1<<31 || got.Domain != got.ServerID ||
+		got.ServerID != resources.ServerID(c) {
 		t.Errorf("of a cluster that follows: %+v, %v", got, err)
 	}
 }

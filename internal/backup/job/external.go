@@ -94,10 +94,11 @@ func Copied(c *v1alpha1.GaleraCluster, cert, key []byte) *corev1.Secret {
 func External(c *v1alpha1.GaleraCluster) task.External {
 	from := c.Spec.BootstrapFrom.External
 	t := task.External{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, Databases: from.Databases,
-		Follow: from.Follow, ServerID: resources.ServerID(c),
+		Follow:   from.Follow,
 		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Users: from.Users,
 		Skip: []string{resources.ArchiverName(c)}, Connections: int(from.Connections),
 		VolumeBytes: c.Spec.Storage.Size.Value(), Settings: map[string]string{}}
+	t.ServerID, t.Domain = resources.Identifiers(c)
 	if from.RateLimit != nil {
 		t.Rate = from.RateLimit.Value()
 	}

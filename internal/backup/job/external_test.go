@@ -106,7 +106,7 @@ func TestExternalJobs(t *testing.T) {
 		t.Errorf("a cluster that follows nothing has the server_id %d", id)
 	}
 	c.UID, c.Spec.BootstrapFrom.External.Follow = "u1", true
-	if id := External(c).ServerID; id < 1<<31 || id != resources.ServerID(c) {
-		t.Errorf("a cluster that follows has the server_id %d", id)
+	if x := External(c); x.ServerID < 1<<31 || x.ServerID != resources.ServerID(c) || x.Domain != x.ServerID {
+		t.Errorf("a cluster that follows has the server_id %d, and the domain %d", x.ServerID, x.Domain)
 	}
 }

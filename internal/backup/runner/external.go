@@ -123,7 +123,7 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 	}
 	done.Version = have.Version
 	say("beginning the history %s", t.History)
-	position, err := beginAfter(ctx, p, t.History, 0, t.ServerID)
+	position, err := beginAfter(ctx, p, t.History, 0, identifiers(t.ServerID, t.Domain)...)
 	if err != nil {
 		return task.Result{}, err
 	}

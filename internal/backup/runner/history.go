@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ const (
 // position of the backup in a history of another name, and stopped. InnoDB and grastate.dat report the new position
 // then. It is the same on every node that restores the same backup, so that all of them go on from there without a copy
 // of each other's data.
-func begin(ctx context.Context, p places, history string, serverID uint32) (source, position galera.Position,
+func begin(ctx context.Context, p places, history string, ids ...string) (source, position galera.Position,
 	err error) {
 	source, err = recovered(ctx, p)
 	if err != nil {
@@ -40,12 +39,12 @@ func begin(ctx context.Context, p places, history string, serverID uint32) (sour
 		return source, position, fatal(task.ReasonBackupDamaged,
 			errors.New("the data have no position in any history of Galera"))
 	}
-	position, err = beginAfter(ctx, p, history, source.Seqno, serverID)
+	position, err = beginAfter(ctx, p, history, source.Seqno, ids...)
 	return source, position, err
 }
 
-// beginAfter begins a history after a seqno, with the identifiers of a cluster that follows, if it is one.
-func beginAfter(ctx context.Context, p places, history string, seqno int64, serverID uint32) (position galera.Position,
+// beginAfter begins a history after a seqno, with the identifiers of the nodes.
+func beginAfter(ctx context.Context, p places, history string, seqno int64, ids ...string) (position galera.Position,
 	err error) {
 	if err := clean(p.work); err != nil {
 		return position, err
@@ -53,7 +52,7 @@ func beginAfter(ctx context.Context, p places, history string, seqno int64, serv
 	if err := datadir.PermitBootstrap(p.work, galera.Position{UUID: history, Seqno: galera.UndefinedSeqno}); err != nil {
 		return position, err
 	}
-	if err := runOnce(ctx, p, galera.Position{UUID: history, Seqno: seqno}, identifiers(serverID)...); err != nil {
+	if err := runOnce(ctx, p, galera.Position{UUID: history, Seqno: seqno}, ids...); err != nil {
 		return position, err
 	}
 	state, err := datadir.ReadGrastate(p.work)
@@ -187,12 +186,12 @@ func stop(proc *mariadbd.Process) error {
 	return nil
 }
 
-// identifiers are those of the nodes of a cluster that follows, none for the number 0. InnoDB keeps them with the
-// position: a node that joins goes on with those that it finds there, and the one that bootstraps with its settings'.
-func identifiers(serverID uint32) []string {
-	if serverID == 0 {
+// identifiers are options with those of the nodes, none for the default. InnoDB keeps them with the position: a node
+// that joins goes on with those that it finds there, and the one that bootstraps with its settings'.
+func identifiers(server, domain uint32) []string {
+	if server == 0 {
 		return nil
 	}
-	id := strconv.FormatUint(uint64(serverID), 10)
-	return []string{"--server-id=" + id, "--wsrep-gtid-domain-id=" + id, "--wsrep-gtid-mode=ON"}
+	return []string{fmt.Sprintf("--server-id=%d", server), fmt.Sprintf("--wsrep-gtid-domain-id=%d", domain),
+		"--wsrep-gtid-mode=ON"}
 }

@@ -94,7 +94,7 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 		}
 	}
 	say("beginning the history %s", t.History)
-	source, position, err := begin(ctx, p, t.History, t.ServerID)
+	source, position, err := begin(ctx, p, t.History, identifiers(t.ServerID, t.Domain)...)
 	if err != nil {
 		return task.Result{}, err
 	}

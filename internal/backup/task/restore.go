@@ -12,8 +12,9 @@ type Restore struct {
 	Replay *Replay `json:"replay,omitempty"`
 	// Follow has the data name up to where they have the archive (gtid_slave_pos): the cluster goes on from there.
 	Follow bool `json:"follow,omitempty"`
-	// ServerID is that of all nodes of a cluster that follows, and its GTID domain; 0 for another one.
+	// ServerID is that of all nodes, 0 for MariaDB's default; Domain the GTID domain of what they write.
 	ServerID uint32 `json:"serverID,omitempty"`
+	Domain   uint32 `json:"domain,omitempty"`
 	// Rate bounds what is read of the backup from the store, in bytes per second; 0 for no bound.
 	Rate int64 `json:"rate,omitempty"`
 	// Keys are the fingerprints of the keys that the cluster encrypts its data with, nil when it does not.

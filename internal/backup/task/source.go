@@ -18,8 +18,9 @@ type External struct {
 	Skip  []string `json:"skip,omitempty"`
 	// Follow reports whether the cluster goes on with the source's transactions after the copied moment.
 	Follow bool `json:"follow,omitempty"`
-	// ServerID is that of all nodes of a cluster that follows, and its GTID domain; 0 for another one.
+	// ServerID is that of all nodes, 0 for MariaDB's default; Domain the GTID domain of what they write.
 	ServerID uint32 `json:"serverID,omitempty"`
+	Domain   uint32 `json:"domain,omitempty"`
 	// Connections is how many read at the same time.
 	Connections int `json:"connections,omitempty"`
 	// Rate bounds what is read of the source, in bytes per second; 0 for no bound.
