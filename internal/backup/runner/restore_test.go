@@ -74,11 +74,21 @@ func TestInspect(t *testing.T) {
 		done    bool
 		refused bool
 	}{
-		"an empty volume":               {nil, false, false},
-		"a database":                    {[]func(places){database}, false, true},
-		"this restore, done":            {[]func(places){database, note("b1", "h1")}, true, false},
-		"of another backup":             {[]func(places){database, note("b2", "h1")}, false, true},
-		"of another cluster":            {[]func(places){database, note("b1", "h2")}, false, true},
+		"an empty volume":    {nil, false, false},
+		"a database":         {[]func(places){database}, false, true},
+		"this restore, done": {[]func(places){database, note("b1", "h1")}, true, false},
+		"of another backup":  {[]func(places){database, note("b2", "h1")}, false, true},
+		"of another cluster": {[]func(places){database, note("b1", "h2")}, false, true},
+		"a note that cannot be read": {[]func(places){database, func(p places) {
+			if err := os.WriteFile(p.note(), []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}}, false, false},
+		"a copy of a node that has not ended": {[]func(places){func(p places) {
+			if err := os.MkdirAll(filepath.Join(p.Data, ".sst"), 0o750); err != nil {
+				t.Fatal(err)
+			}
+		}}, false, true},
 		"a note, and the data not yet":  {[]func(places){note("b1", "h1")}, false, false},
 		"of another one, not yet there": {[]func(places){note("b2", "h2")}, false, false},
 	} {

@@ -46,25 +46,29 @@ func verify(ctx context.Context, t task.Task) (r task.Result, err error) {
 
 // verifyParts tests a backup and the archive around it: it reads all of them.
 func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
-	err = withFetcher(ctx, t, func(f fetcher, ctx context.Context) error {
-		all, err := f.chain(ctx)
-		if err != nil {
-			return err
-		}
-		for _, m := range all {
-			say("reading %s of %s", galera.Count(len(m.Parts), "part"), m.ID)
-			err = archive.Check(ctx, m, partsOf(f.bucket, path.Join(f.dir, m.ID), m, f.limit))
-			if err != nil && !isStore(err) && ctx.Err() == nil {
-				return damaged(m.ID, fmt.Errorf("%s: %w", m.ID, err))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		segments, err = checkArchive(ctx, f.bucket, f.dir, all[0])
+	err = withFetcher(ctx, t, func(f fetcher, ctx context.Context) (err error) {
+		segments, err = f.check(ctx)
 		return err
 	})
 	return segments, err
+}
+
+func (f fetcher) check(ctx context.Context) (segments int, err error) {
+	all, err := f.chain(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range all {
+		say("reading %s of %s", galera.Count(len(m.Parts), "part"), m.ID)
+		err = archive.Check(ctx, m, partsOf(f.bucket, path.Join(f.dir, m.ID), m, f.limit))
+		if err != nil && !isStore(err) && ctx.Err() == nil {
+			return 0, damaged(m.ID, fmt.Errorf("%s: %w", m.ID, err))
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return checkArchive(ctx, f.bucket, f.dir, all[0])
 }
 
 // verifyTables tests a backup: it restores it on this pod's volume, and has a server check every table.

@@ -1,0 +1,231 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob/memblob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// TestGoesBackInBatches: heads are read until the segment before the base's is among them, which shows what the base
+// holds, also where that is in a batch before.
+func TestGoesBackInBatches(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	const segments = 300
+	numbers := make([]uint64, segments)
+	for i := range numbers {
+		numbers[i] = uint64(i + 1) //nolint:gosec // small
+	}
+	headsOf(t, bucket, 7, map[string][]uint64{"a": numbers}, "a")
+	w := walk{bucket: bucket, dir: binlog.Dir(archiveOf)}
+	var err error
+	if w.numbers, err = w.list(t.Context()); err != nil || len(w.numbers) != segments {
+		t.Fatalf("%d segments, %v", len(w.numbers), err)
+	}
+	base := func(n uint64) policy.Base {
+		return policy.Base{ID: fmt.Sprint("b", n), GTID: binlog.GTID{Domain: 7, Server: 1, Seq: n}, Session: "s", Time: now,
+			Line: binlog.Line{History: oneHistory, ID: "a"}, Seqno: int64(n)} //nolint:gosec // small
+	}
+	const first = segments - batch // is the last number before the last batch
+	for n := uint64(first - 3); n <= first+3; n++ {
+		made := now.Add(time.Duration(n) * time.Minute) //nolint:gosec // small
+		r, why, err := w.choose(t.Context(), base(n), binlog.Target{Time: made.Add(90 * time.Second)})
+		if why != nil || err != nil || r.From != n+1 || r.To != n+2 {
+			t.Errorf("with the backup at %d: %+v, %v, %v", n, r, why, err)
+		}
+		if _, why, err = w.choose(t.Context(), base(n), binlog.Target{Time: made}); err != nil || why == nil ||
+			!strings.Contains(why.Error(), "it holds transactions of that time") {
+			t.Errorf("to its own time with the backup at %d: %v, %v", n, why, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		bases []policy.Base
+		want  int
+	}{
+		"in the last batch":      {[]policy.Base{base(250)}, batch},
+		"right before it":        {[]policy.Base{base(first)}, batch},
+		"in the one before":      {[]policy.Base{base(first - 1)}, 2 * batch},
+		"long ago":               {[]policy.Base{base(10)}, segments},
+		"the other one long ago": {[]policy.Base{base(250), base(10)}, segments},
+		"the first one long ago": {[]policy.Base{base(10), base(250)}, segments},
+	} {
+		if heads, err := w.back(t.Context(), c.bases); err != nil || len(heads) != c.want {
+			t.Errorf("%s: %d heads, %v", name, len(heads), err)
+		}
+	}
+}
+
+// TestThroughUnknown: a store that does not answer until when nothing was written has not answered that it is not
+// known.
+func TestThroughUnknown(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	w := walk{bucket: bucket, dir: binlog.Dir(archiveOf)}
+	if through, err := w.through(t.Context()); err != nil || through != (binlog.Through{}) {
+		t.Errorf("none is stored: %+v, %v", through, err)
+	}
+	if err := bucket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.through(t.Context()); err == nil {
+		t.Error("the store is away, and nothing is said of it")
+	}
+}
+
+// TestNotFound: what a store does not have is named, and which clusters' backups it has.
+func TestNotFound(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	for id, says := range map[string]string{"": "does not have any complete backup below",
+		"b1": "does not have a complete backup b1 below"} {
+		_, _, err := locate(t.Context(), bucket, task.Find{Dir: archiveOf, ID: id})
+		if reason, final := explain(err); reason != task.ReasonBackupNotFound || !final ||
+			!strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	_, err := pick([]place{{dir: "demo/shop/u1", id: "a", completed: now}, {dir: "demo/shop/u2", id: "b", completed: now},
+		{dir: "demo/shop/u2", id: "c", completed: now}}, task.Find{Dir: "demo/shop"})
+	if reason, _ := explain(err); reason != task.ReasonBackupAmbiguous ||
+		!strings.Contains(err.Error(), "u1 (latest backup a, ") || !strings.Contains(err.Error(), "u2 (latest backup b, ") {
+		t.Error(err)
+	}
+}
+
+// TestBrokenChain: an increment is restored with all that it adds to. What is broken itself, and a chain that leads
+// round in a circle, ends.
+func TestBrokenChain(t *testing.T) {
+	unread := errors.New("unread")
+	long := []*place{{dir: "d", id: "0"}}
+	for i := range manifest.MaxDepth + 2 {
+		long = append(long, &place{dir: "d", id: fmt.Sprint(i + 1), base: fmt.Sprint(i)})
+	}
+	for name, c := range map[string]struct {
+		all    []*place
+		broken string // and orphans
+	}{
+		"whole": {[]*place{{dir: "d", id: "a"}, {dir: "d", id: "b", base: "a"}, {dir: "d", id: "c", base: "b"}},
+			""},
+		"without the base":        {[]*place{nil, {dir: "d", id: "b", base: "a"}, {dir: "d", id: "c", base: "b"}}, "b c"},
+		"of another directory":    {[]*place{{dir: "e", id: "a"}, {dir: "d", id: "b", base: "a"}}, "b"},
+		"the base cannot be read": {[]*place{{dir: "d", id: "a", broken: unread}, {dir: "d", id: "b", base: "a"}}, "b"},
+		"what cannot be read":     {[]*place{{dir: "d", id: "b", base: "a", broken: unread}}, ""},
+		"one between cannot": {[]*place{{dir: "d", id: "a"}, {dir: "d", id: "b", base: "a", broken: unread},
+			{dir: "d", id: "c", base: "b"}}, ""},
+		"a circle":    {[]*place{{dir: "d", id: "a", base: "b"}, {dir: "d", id: "b", base: "a"}}, "a b"},
+		"the longest": {long[:manifest.MaxDepth+1], ""},
+		"too long":    {long, fmt.Sprint(manifest.MaxDepth + 2)},
+	} {
+		brokenChains(c.all)
+		var broken []string
+		for _, p := range c.all {
+			if p != nil && p.orphan {
+				broken = append(broken, p.id)
+			}
+			if p != nil && !p.orphan && p.broken != nil && !errors.Is(p.broken, unread) {
+				t.Errorf("%s: %+v", name, p)
+			}
+		}
+		if have := strings.Join(broken, " "); have != c.broken {
+			t.Errorf("%s: %q", name, have)
+		}
+	}
+}
+
+// TestIdle: a server that applies nothing is not waited for. One that reads from its relay log, or is at work on a
+// statement, is.
+func TestIdle(t *testing.T) {
+	for name, c := range map[string]struct {
+		running, state string
+		want           bool
+	}{
+		"at work":                {"Yes", "Reading event from the relay log", false},
+		"altering a table":       {"Yes", "copy to tmp table", false},
+		"all is read":            {"Yes", "Slave has read all relay log; waiting for more updates", true},
+		"its thread has ended":   {"No", "", true},
+		"ended, says it reads":   {"No", "Reading event from the relay log", true},
+		"nothing is known of it": {"", "", true},
+	} {
+		s := map[string]string{"Slave_SQL_Running": c.running, "Slave_SQL_Running_State": c.state}
+		if idle(s) != c.want {
+			t.Error(name)
+		}
+	}
+}
+
+// TestFailedReplay: another attempt helps against a full disk, or a lock, and against nothing else.
+func TestFailedReplay(t *testing.T) {
+	at := binlog.GTID{Server: 1, Seq: 5}
+	for number, c := range map[string]struct {
+		reason string
+		final  bool
+	}{
+		"1021": {task.ReasonDiskFull, false}, "1114": {task.ReasonDiskFull, false},
+		"1205": {task.ReasonReplayFailed, false}, "1213": {task.ReasonReplayFailed, false},
+		"1062": {task.ReasonReplayFailed, true}, "": {task.ReasonReplayFailed, true},
+	} {
+		err := failedReplay(map[string]string{"Last_SQL_Errno": number, "Last_SQL_Error": "why"}, at)
+		if reason, final := explain(err); reason != c.reason || final != c.final ||
+			!strings.Contains(err.Error(), "after 0-1-5: why") {
+			t.Errorf("%s: %s %v: %v", number, reason, final, err)
+		}
+	}
+}
+
+// TestBinlogInfo: the position that mariadb-backup has written, by either of its names, and whole.
+func TestBinlogInfo(t *testing.T) {
+	const here, before = "mariadb_backup_binlog_info", "xtrabackup_binlog_info"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"of 11.4":    {map[string]string{here: "binlog.000003\t385\t0-1-5\n"}, "0-1-5"},
+		"of 10.11":   {map[string]string{before: "binlog.000003\t385\t0-1-5,5-2-7"}, "0-1-5,5-2-7"},
+		"of both":    {map[string]string{here: "a\t1\t0-1-5", before: "a\t1\t0-1-4"}, "0-1-5"},
+		"no GTID":    {map[string]string{here: "binlog.000003\t385\n"}, ""},
+		"cut off":    {map[string]string{here: "binlog"}, ""},
+		"the latter": {map[string]string{here: "binlog", before: "a\t1\t0-1-4"}, "0-1-4"},
+		"none":       {nil, ""},
+	} {
+		dir := t.TempDir()
+		for file, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have := binlogInfo(dir); have != c.want {
+			t.Errorf("%s: %q", name, have)
+		}
+	}
+}
+
+// TestNeeded: a backup is needed by the increments of its own directory.
+func TestNeeded(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	all := chained(t, bucket, 2)
+	for id, want := range map[string]string{all[0].ID: all[1].ID, all[1].ID: all[2].ID, all[2].ID: "", "none": ""} {
+		if by, err := needed(t.Context(), bucket, chainDir, id); err != nil || by != want {
+			t.Errorf("%s: %q, %v", id, by, err)
+		}
+	}
+	if by, err := needed(t.Context(), bucket, path.Dir(chainDir), all[0].ID); err != nil || by != "" {
+		t.Errorf("in another directory: %q, %v", by, err)
+	}
+	if err := bucket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := needed(t.Context(), bucket, chainDir, all[0].ID); err == nil {
+		t.Error("the store is away, and nothing is said of it")
+	}
+}
