@@ -33,8 +33,8 @@ func atWork(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, name s
 	return j, nil
 }
 
-// endJob deletes a Job, which stays to be seen until its pods are gone, and reports what it waits for: the pod of a host
-// that is lost never goes by itself, and may be at work yet.
+// endJob deletes a Job, which stays to be seen until its pods are gone, and reports what it waits for: the pod of a
+// host that is lost never goes by itself, and may be at work yet.
 func endJob(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, j *batchv1.Job) error {
 	if err := ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
 		client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {

@@ -88,7 +88,8 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 }
 
 // createRemoval creates the Job that deletes the stored data of b.
-func (r *Reconciler) createRemoval(ctx context.Context, b *v1alpha1.GaleraBackup, store *v1alpha1.GaleraBackupStore) error {
+func (r *Reconciler) createRemoval(ctx context.Context, b *v1alpha1.GaleraBackup,
+	store *v1alpha1.GaleraBackupStore) error {
 	c, err := clusterOf(ctx, r.Client, b)
 	if err != nil {
 		return err
