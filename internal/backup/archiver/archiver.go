@@ -217,7 +217,7 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	}
 	v := policy.Resume(a.at.Head, a.task.Session, now.Node)
 	if v.Act == policy.Follow || v.Act == policy.Continue {
-		if err := a.foreignTo(node, now); err != nil {
+		if err := a.foreignTo(ctx, node, now, all); err != nil {
 			return err
 		}
 	}
@@ -247,18 +247,27 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 }
 
 // foreignTo reports what another server has written since the chain began: it is not archived. Once that has ended, the
-// archive begins anew.
-func (a *archiver) foreignTo(node source, now position) error {
-	later := policy.Foreign(a.at.Head, now.foreign)
+// archive begins anew. A node with a full copy has it in its data, and not in its binary log: all nodes are asked.
+func (a *archiver) foreignTo(ctx context.Context, node source, now position, all around) error {
+	seen, name := now.foreign, node.name()
+	for _, other := range all.synced {
+		if len(policy.Foreign(a.at.Head, seen)) > 0 {
+			break
+		}
+		if at, err := other.position(ctx); err == nil && other.name() != node.name() {
+			seen, name = at.foreign, other.name()
+		}
+	}
+	later := policy.Foreign(a.at.Head, seen)
 	if len(later) == 0 {
 		return nil
 	}
-	if last := fmt.Sprint(now.foreign); last != a.foreign.last {
+	if last := fmt.Sprint(seen); last != a.foreign.last {
 		a.foreign = foreign{last, time.Now()}
 	}
 	why := fmt.Sprintf(
 		"%s has %v, replicated from another server under another domain than %d, which the archive does not hold",
-		node.name(), later, now.Domain)
+		name, later, now.Domain)
 	if time.Since(a.foreign.since) >= quietTime {
 		return gap{errors.New(why)}
 	}

@@ -175,6 +175,20 @@ func TestGap(t *testing.T) {
 			w.commit(8)
 			w.pass(time.Minute)
 		}, "@5 6-6 @7 8-8", "5-9-2"},
+		"another server was replicated, and a node with a full copy is followed": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.a.restart() // with a full copy
+			for _, s := range []*server{w.b, w.c} {
+				s.commitAs(binlog.GTID{Domain: 5, Server: 9, Seq: 1}, "foreign")
+			}
+			w.commit(7)
+			w.pass(time.Minute)
+			w.expect("@5 6-6")
+			w.pass(quietTime)
+			w.commit(8)
+			w.pass(time.Minute)
+		}, "@5 6-6 @7 8-8", "5-9-1"},
 		"each of two nodes lacks one": {func(w *world) {
 			w.pass(interval)
 			w.c.fail("gone")

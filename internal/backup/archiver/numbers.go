@@ -185,3 +185,12 @@ func (s *seqnos) add(n int64) {
 func (s *seqnos) between(before, node int64) bool {
 	return !s.astray && node > 0 && (s.first == 0 || s.first > before && s.last <= node)
 }
+
+// seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where
+// the node is; 0 when it does not answer.
+func seqno(before, own, node int64) int64 {
+	if own > before && (node == 0 || own <= node) {
+		return own
+	}
+	return node
+}

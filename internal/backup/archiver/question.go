@@ -18,7 +18,10 @@ func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
 	if r.near {
 		own.Answer = policy.Lacks
 	}
-	asked, waited := r.ask(ctx, own, known{GTID: next})
+	asked, waited, err := r.ask(ctx, own, known{GTID: next})
+	if err != nil {
+		return err
+	}
 	for i, a := range asked {
 		if why := r.refused[a.Node]; why != "" && a.Answer == policy.Has {
 			asked[i].Answer, asked[i].Why = policy.HasAndRefused, why
@@ -39,7 +42,10 @@ func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
 // isNext asks the other nodes whether a transaction is the next one there, too. It is the first one that
 // was read after a server's start, and the view has changed.
 func (r *reader) isNext(ctx context.Context, t binlog.Transaction) error {
-	asked, waited := r.ask(ctx, policy.Asked{Answer: policy.Lacks}, known{GTID: t.GTID, sum: t.Sum})
+	asked, waited, err := r.ask(ctx, policy.Asked{Answer: policy.Lacks}, known{GTID: t.GTID, sum: t.Sum})
+	if err != nil {
+		return err
+	}
 	return failed(policy.JudgeNext(r.last, t.GTID, asked, waited))
 }
 
@@ -63,7 +69,10 @@ func (r *reader) complete(ctx context.Context) (bool, error) {
 
 // isLast asks the other nodes whether nothing follows the last transaction there either.
 func (r *reader) isLast(ctx context.Context) (bool, error) {
-	asked, waited := r.ask(ctx, policy.Asked{Answer: policy.Lacks, Near: r.near}, known{})
+	asked, waited, err := r.ask(ctx, policy.Asked{Answer: policy.Lacks, Near: r.near}, known{})
+	if err != nil {
+		return false, err
+	}
 	v := policy.JudgeLast(r.last, asked, waited)
 	if v.Prefer != "" { // it is read first
 		return false, nil
@@ -73,7 +82,7 @@ func (r *reader) isLast(ctx context.Context) (bool, error) {
 
 // ask asks all nodes about what follows the last transaction. own is what the followed one shows, and waited reports
 // whether those that are away were waited for.
-func (r *reader) ask(ctx context.Context, own policy.Asked, next known) (asked []policy.Asked, waited bool) {
+func (r *reader) ask(ctx context.Context, own policy.Asked, next known) (asked []policy.Asked, waited bool, err error) {
 	if r.unsure.after != r.last {
 		r.unsure = unsure{r.last, time.Now()}
 	}
@@ -86,14 +95,36 @@ func (r *reader) ask(ctx context.Context, own policy.Asked, next known) (asked [
 	asked = []policy.Asked{own}
 	for _, other := range r.all.synced {
 		if other.name() != r.node.name() {
-			asked = append(asked, lacks(ctx, other, r.before, last, next))
+			a, foreign := lacks(ctx, other, r.before, last, next)
+			if err := r.noOther(other.name(), foreign); err != nil {
+				return nil, false, err
+			}
+			asked = append(asked, a)
 		}
 	}
 	for name, why := range r.all.away {
 		asked = append(asked, policy.Asked{Node: name, Answer: policy.Unknown, Why: why})
 	}
 	slices.SortFunc(asked, func(a, b policy.Asked) int { return strings.Compare(a.Node, b.Node) })
-	return asked, time.Since(r.unsure.since) >= refusedTime
+	return asked, time.Since(r.unsure.since) >= refusedTime, nil
+}
+
+// noOther refuses to go on where the binary log of a node shows that another server has written: that of a node with a
+// full copy begins after it.
+func (r *reader) noOther(name string, foreign []binlog.GTID) error {
+	later := policy.Foreign(r.at.Head, foreign)
+	if len(later) == 0 {
+		return nil
+	}
+	r.drop()
+	return once{fmt.Errorf("%s was written to by another server: %v", name, later)}
+}
+
+// adjoins reports whether Galera's numbers show that no transaction is between the last one and that of a seqno. The
+// view that a line of history begins with takes one, too.
+func (r *reader) adjoins(seqno int64) bool {
+	begins := len(r.at0.Lines) > 0 && r.at0.Lines[0].Start == r.seqno
+	return r.seqno > 0 && (seqno == r.seqno+1 || begins && seqno == r.seqno+2)
 }
 
 // upTo is a seqno up to which everything was archived, or read. A statement that changes tables does not name its own.

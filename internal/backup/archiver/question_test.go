@@ -2,8 +2,10 @@ package archiver
 
 import (
 	"context"
+	"errors"
 	"testing"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
@@ -39,7 +41,7 @@ func TestNothingFollows(t *testing.T) {
 					t.Fatal(err, err2)
 				}
 				w.b.do(func() { c.change(w.b) })
-				got := lacks(context.Background(), w.b, gtid(6), known{gtid(7), sum, 7}, known{})
+				got, _ := lacks(context.Background(), w.b, gtid(6), known{gtid(7), sum, 7}, known{})
 				if got.Answer != c.want || got.Own != c.own || got.Near {
 					t.Errorf("%+v", got)
 				}
@@ -86,9 +88,31 @@ func TestAskedOwn(t *testing.T) {
 			if c.alone {
 				r.all.synced = r.all.synced[:1]
 			}
-			asked, waited := r.ask(context.Background(), policy.Asked{Answer: policy.Lacks, Near: c.near}, known{})
-			if asked[0].Node != "a" || asked[0].Own != c.want || waited {
+			asked, waited, err := r.ask(context.Background(), policy.Asked{Answer: policy.Lacks, Near: c.near}, known{})
+			if err != nil || asked[0].Node != "a" || asked[0].Own != c.want || waited {
 				t.Errorf("%s: %+v %v", name, asked[0], waited)
+			}
+		})
+	}
+}
+
+// TestAskedWrittenByAnother: a node whose binary log shows that another server has written answers nothing else.
+func TestAskedWrittenByAnother(t *testing.T) {
+	for written, before := range map[uint64]bool{0: true, 1: true, 2: false} {
+		play(t, func(w *world) {
+			w.commit(6, 7)
+			if written > 0 {
+				w.c.commitAs(binlog.GTID{Domain: 5, Server: 9, Seq: written}, "foreign")
+			}
+			at, err := w.a.position(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &reader{archiver: &archiver{held: 7}, node: w.a, at0: at, last: gtid(7), before: gtid(6),
+				all: around{synced: []source{w.a, w.b, w.c}}}
+			r.at.Foreign = []binlog.GTID{{Domain: 5, Server: 9, Seq: 1}}
+			if _, _, err = r.ask(context.Background(), policy.Asked{}, known{}); errors.As(err, &once{}) == before {
+				t.Errorf("up to %d: %v", written, err)
 			}
 		})
 	}

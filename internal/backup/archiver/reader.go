@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -105,7 +106,11 @@ func (r *reader) tick(ctx context.Context) error {
 			return err
 		}
 		r.past, r.now = r.now, at.seqno
-		if r.mark, r.alone = r.confirmed(ctx, at.last); r.alone == nil {
+		r.mark, r.alone = r.confirmed(ctx, at.last)
+		if errors.As(r.alone, &once{}) {
+			return r.alone
+		}
+		if r.alone == nil {
 			r.asked = now
 			r.askClocks(ctx)
 			r.reports.clock(r.early(now), r.judged())
@@ -195,6 +200,9 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 		if err != nil {
 			errs = append(errs, other.name()+": "+err.Error())
 			continue
+		}
+		if err := r.noOther(other.name(), at.foreign); err != nil {
+			return last, err
 		}
 		own := at.since > 0 && at.since <= r.upTo()
 		if own || !found {
@@ -305,13 +313,6 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	return nil
 }
 
-// adjoins reports whether Galera's numbers show that no transaction is between the last one and that of a seqno. The
-// view that a line of history begins with takes one, too.
-func (r *reader) adjoins(seqno int64) bool {
-	begins := len(r.at0.Lines) > 0 && r.at0.Lines[0].Start == r.seqno
-	return r.seqno > 0 && (seqno == r.seqno+1 || begins && seqno == r.seqno+2)
-}
-
 // accepted reports whether the node goes on from the archive.
 func (r *reader) accepted() {
 	r.reports.follows(r.node.name())
@@ -380,15 +381,6 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 		h.Bound(r.raw.earliest)
 	h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
 	return h, nil
-}
-
-// seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where
-// the node is; 0 when it does not answer.
-func seqno(before, own, node int64) int64 {
-	if own > before && (node == 0 || own <= node) {
-		return own
-	}
-	return node
 }
 
 // drop forgets what is not stored.

@@ -133,17 +133,23 @@ func contentOf(ctx context.Context, n source, at position) (sum string, err erro
 // lacks asks a node what it has between two transactions, or after the first of them when the second one has no GTID.
 // before is the one before the first of them. A number names
 // the same transaction only where the content is the same: where it is not known, or not given any more, nothing is
-// shown.
-func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) policy.Asked {
+// shown. foreign is what other servers have written there.
+func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) (asked policy.Asked,
+	foreign []binlog.GTID) {
+	at, err := n.position(ctx)
+	if err != nil {
+		return policy.Asked{Node: n.name(), Answer: policy.Unknown, Why: err.Error()}, nil
+	}
+	return between(ctx, n, at, before, last, next), at.foreign
+}
+
+// between is what lacks returns of a node that answers where it is.
+func between(ctx context.Context, n source, at position, before binlog.GTID, last, next known) policy.Asked {
 	answer := func(a policy.Answer, why string) policy.Asked {
 		return policy.Asked{Node: n.name(), Answer: a, Why: why}
 	}
 	if before == (binlog.GTID{}) || last.sum == "" {
 		return answer(policy.Purged, "the content of "+last.String()+" is not known")
-	}
-	at, err := n.position(ctx)
-	if err != nil {
-		return answer(policy.Unknown, err.Error())
 	}
 	ends := next.GTID == binlog.GTID{}
 	if ends && last.Follows(at.last) {

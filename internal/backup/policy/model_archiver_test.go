@@ -66,9 +66,9 @@ func (w *world) openStream(a *archiver, n int) {
 	if w.nodes[n].away || a.refused[n] {
 		return
 	}
-	last, foreign := w.position(n)
+	last, _ := w.position(n)
 	v := w.resume(a.at, fmt.Sprint(w.session), policy.Node{Lines: w.lineage()})
-	if (v.Act == policy.Follow || v.Act == policy.Continue) && len(w.foreign(a.at, foreign)) > 0 {
+	if (v.Act == policy.Follow || v.Act == policy.Continue) && w.written(a) {
 		v = policy.Step{Act: policy.Begin, Why: "another server"}
 	}
 	switch v.Act {
@@ -202,11 +202,11 @@ func (w *world) readOne(a *archiver) {
 
 // begin has the archive begin, or begin anew.
 func (w *world) begin(a *archiver, n int, why string) {
-	last, foreign := w.position(n)
+	last, _ := w.position(n)
 	if last == (binlog.GTID{}) || !a.loaded {
 		return
 	}
-	foreign, unknown := w.ended(domain, w.until, w.applied(), foreign)
+	foreign, unknown := w.ended(domain, w.until, w.applied(), w.seen())
 	if unknown != "" {
 		return
 	}
@@ -242,6 +242,10 @@ func (w *world) flush(a *archiver, mark bool) {
 	if w.nodes[a.node].away {
 		mark = false
 	} else if !a.line.Same(w.line().Line) {
+		a.drop()
+		return
+	}
+	if mark && w.written(a) {
 		a.drop()
 		return
 	}

@@ -21,6 +21,11 @@ func (w *world) followed(e event) {
 			w.say("cut over at %s", w.until)
 		}
 	case 5: // a node gets a full copy, and with it nothing of that domain in its binary log
+		donor := (e.b + 1 + e.b/3%2) % 3
+		if w.nodes[e.b%3].away || w.nodes[donor].away {
+			return
+		}
+		w.copyTo(e.b%3, donor, false, false)
 		n, old := &w.nodes[e.b%3], func(e entry) bool { return w.all[e.tx].followed }
 		n.purged = len(slices.DeleteFunc(slices.Clone(n.log[:n.purged]), old))
 		n.log = slices.DeleteFunc(slices.Clone(n.log), old)
@@ -67,6 +72,19 @@ func (w *world) position(i int) (last binlog.GTID, foreign []binlog.GTID) {
 	}
 	return last, foreign
 }
+
+// seen is what other servers have written, by the binary logs of all nodes that answer.
+func (w *world) seen() (foreign []binlog.GTID) {
+	for i := range w.nodes {
+		if _, of := w.position(i); !w.nodes[i].away {
+			foreign = append(foreign, policy.Foreign(binlog.Head{Foreign: foreign}, of)...)
+		}
+	}
+	return foreign
+}
+
+// written reports whether any of them shows that another server has written since the chain began.
+func (w *world) written(a *archiver) bool { return len(w.foreign(a.at, w.seen())) > 0 }
 
 func (w *world) gtid(e entry) binlog.GTID {
 	if w.all[e.tx].followed {
