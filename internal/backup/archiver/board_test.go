@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
@@ -86,5 +88,72 @@ func TestHeard(t *testing.T) {
 		if heard != c.heard || heard && (ahead-time.Hour).Abs() > 10*time.Second {
 			t.Errorf("%s: heard %v, %s ahead", name, heard, ahead)
 		}
+	}
+}
+
+// TestReported: what is reported of a chain is about that chain, and times only go on.
+func TestReported(t *testing.T) {
+	at := func(number, seq uint64, begins bool, through time.Time) place {
+		return place{binlog.Head{Number: number, Last: gtid(seq), Begins: begins, Through: through}}
+	}
+	b := &board{}
+	if _, known := b.today(); known || b.based() {
+		t.Errorf("at first: %+v", b.now)
+	}
+	if _, ok := b.archives(); ok {
+		t.Error("there is an archive at first")
+	}
+	b.surveyed(3, policy.Report{Base: policy.Base{ID: "x"}})
+	if b.based() {
+		t.Error("there is no archive, and it was surveyed")
+	}
+	b.archived(at(4, 7, true, noon))
+	domain, ok := b.archives()
+	if b.based() || !b.now.Through.Equal(noon) || !ok || domain != gtid(7).Domain {
+		t.Errorf("begun: %+v", b.now)
+	}
+	b.surveyed(3, policy.Report{Base: policy.Base{ID: "before"}, Chain: 1})
+	if b.based() {
+		t.Errorf("a survey of the chain before: %+v", b.now)
+	}
+	b.surveyed(4, policy.Report{Base: policy.Base{ID: "b1"}, Chain: 4, Gap: "gap", From: noon,
+		Unfit: policy.Unfit{ID: "u", Why: "w"}})
+	if n := b.now; !b.based() || n.Base != "b1" || n.Chain != 4 || n.Gap != "gap" || !n.From.Equal(noon) || n.Unfit != "u" ||
+		n.UnfitWhy != "w" {
+		t.Errorf("surveyed: %+v", n)
+	}
+	b.follows("a")
+	b.problem(storeError{"StoreFull", "full"})
+	if n := b.now; n.Node != "" || n.Problem != "full" || n.Reason != "StoreFull" {
+		t.Errorf("a problem of the store: %+v", n)
+	}
+	b.follows("a")
+	if b.now.Problem == "" || b.now.Node != "a" {
+		t.Errorf("followed while nothing is archived: %+v", b.now)
+	}
+	b.problem(errors.New("away"))
+	if n := b.now; n.Problem != "away" || n.Reason != "" {
+		t.Errorf("another problem: %+v", n)
+	}
+	b.archived(at(5, 8, false, noon.Add(-time.Hour)))
+	if n := b.now; n.Problem != "" || n.Base != "b1" || !n.Surveyed || n.Segment != 5 || n.GTID != gtid(8).String() ||
+		!n.Through.Equal(noon) {
+		t.Errorf("gone on: %+v", n)
+	}
+	if b.through(noon.Add(-time.Minute)); !b.now.Through.Equal(noon) {
+		t.Errorf("an earlier time: %s", b.now.Through)
+	}
+	if b.through(noon.Add(time.Minute)); !b.now.Through.Equal(noon.Add(time.Minute)) {
+		t.Errorf("a later time: %s", b.now.Through)
+	}
+	b.problem(errors.New("away"))
+	if b.idle(gtid(8)); b.now.Problem != "" || b.now.Reason != "" {
+		t.Errorf("nothing follows: %+v", b.now)
+	}
+	if b.archived(at(6, 9, true, noon.Add(time.Hour))); b.based() || b.now.Surveyed || b.now.Base != "" {
+		t.Errorf("begun anew: %+v", b.now)
+	}
+	if b.kept("why", true); b.now.Kept != "why" || !b.now.Unread {
+		t.Errorf("kept: %+v", b.now)
 	}
 }
