@@ -153,7 +153,23 @@ func TestReported(t *testing.T) {
 	if b.archived(at(6, 9, true, noon.Add(time.Hour))); b.based() || b.now.Surveyed || b.now.Base != "" {
 		t.Errorf("begun anew: %+v", b.now)
 	}
+	if b.numbered(&task.Skew{Seqno: 3}); b.now.Skew == nil || b.now.Skew.Seqno != 3 {
+		t.Errorf("numbers: %+v", b.now.Skew)
+	}
 	if b.kept("why", true); b.now.Kept != "why" || !b.now.Unread {
 		t.Errorf("kept: %+v", b.now)
+	}
+}
+
+// TestRawTimes: the times of a segment's transactions, as their clients have set them: that of the first one, the
+// earliest and the latest.
+func TestRawTimes(t *testing.T) {
+	var times rawTimes
+	for _, minute := range []int{5, 3, 9, 7} {
+		times.add(noon.Add(time.Duration(minute) * time.Minute))
+	}
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	if !times.first.Equal(at(5)) || !times.earliest.Equal(at(3)) || !times.latest.Equal(at(9)) {
+		t.Errorf("%+v", times)
 	}
 }

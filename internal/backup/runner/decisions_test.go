@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -227,5 +229,41 @@ func TestNeeded(t *testing.T) {
 	}
 	if _, err := needed(t.Context(), bucket, chainDir, all[0].ID); err == nil {
 		t.Error("the store is away, and nothing is said of it")
+	}
+}
+
+// TestPlace: a backup was complete when its manifest says so, and not before it was begun, and is at no place of a line
+// of history that cannot be read.
+func TestPlace(t *testing.T) {
+	begun := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	for id, c := range map[string]struct{ completed, want time.Time }{
+		"20261127-120000-a": {begun.Add(time.Hour), begun.Add(time.Hour)},
+		"20261127-120000-b": {begun.Add(-time.Hour), begun},
+		"20261127-120000-c": {begun, begun},
+		"d":                 {begun.Add(-time.Hour), begun.Add(-time.Hour)},
+	} {
+		if have := (place{id: id, completed: c.completed}).ended(); !have.Equal(c.want) {
+			t.Errorf("%s: %s", id, have)
+		}
+	}
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	for id, c := range map[string]struct {
+		position string
+		seqno    int64
+	}{"known": {oneHistory + ":7", 7}, "unread": {"x", 0}, "none": {"", 0}} {
+		m := baseManifest(id, "0-1-3")
+		m.Position = c.position
+		text, err := json.Marshal(m)
+		if err == nil {
+			err = store.Write(t.Context(), bucket, path.Join(archiveOf, id, manifest.Name), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := placeAt(t.Context(), bucket, path.Join(archiveOf, id))
+		if err != nil || p.broken != nil || p.seqno != c.seqno || (p.line != "") != (c.seqno > 0) {
+			t.Errorf("%s: %+v, %v", id, p, err)
+		}
 	}
 }
