@@ -267,3 +267,40 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestApplied: a replay has ended when the last transaction is applied, and not when the server has read all there is.
+// A server that applies nothing for a while has failed, and one at work is waited for.
+func TestApplied(t *testing.T) {
+	last, before := binlog.GTID{Server: 1, Seq: 9}, binlog.GTID{Server: 1, Seq: 5}
+	const read, work = "Slave has read all relay log; waiting for more updates", "copy to tmp table"
+	for name, c := range map[string]struct {
+		seq          uint64
+		number       string
+		state        string
+		since        time.Duration
+		done, on     bool
+		fails, final bool
+	}{
+		"the last one":               {9, "0", read, 0, true, false, false, false},
+		"the last one, for long":     {9, "0", read, time.Hour, true, false, false, false},
+		"one more":                   {6, "0", work, time.Hour, false, true, false, false},
+		"one more, and all is read":  {8, "0", read, time.Hour, false, true, false, false},
+		"beyond the last one":        {10, "0", read, 0, false, true, false, false},
+		"at work for long":           {5, "0", work, 3 * time.Hour, false, false, false, false},
+		"all is read, a moment ago":  {5, "0", read, stuckTime, false, false, false, false},
+		"all is read, for a while":   {5, "0", read, stuckTime + 1, false, false, true, false},
+		"a statement fails":          {6, "1062", work, 0, false, false, true, true},
+		"a lock":                     {5, "1205", read, 0, false, false, true, false},
+		"an error, after the target": {9, "1062", read, 0, true, false, false, false},
+	} {
+		s := map[string]string{"Last_SQL_Errno": c.number, "Slave_SQL_Running": "Yes", "Slave_SQL_Running_State": c.state}
+		done, on, err := applied(s, binlog.GTID{Server: 1, Seq: c.seq}, before, last, c.since)
+		final := false
+		if err != nil {
+			_, final = explain(err)
+		}
+		if done != c.done || on != c.on || (err != nil) != c.fails || final != c.final {
+			t.Errorf("%s: done %v, on %v, %v", name, done, on, err)
+		}
+	}
+}

@@ -167,18 +167,15 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 			return because(task.ReasonToolFailed, err)
 		}
 		at, _ := binlog.In(s["gtid_slave_pos"], last.Domain)
+		done, on, err := applied(s, at, before, last, time.Since(moved))
 		switch {
-		case at == last:
+		case err != nil:
+			return err
+		case done:
 			say("applied everything up to %s: %s", last, galera.Count(count, "transaction"))
 			return nil
-		case s["Last_SQL_Errno"] != "0":
-			return failedReplay(s, at)
-		case at != before:
+		case on:
 			before, moved = at, time.Now()
-		case idle(s) && time.Since(moved) > stuckTime:
-			return because(task.ReasonReplayFailed,
-				fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at,
-					last))
 		}
 		if time.Since(reported) > tellEvery {
 			reported = time.Now()
@@ -193,6 +190,23 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 			return ctx.Err()
 		}
 	}
+}
+
+// applied judges where the server is: done when it has applied the last transaction, and on when it has applied more
+// than before, which it was at for some time.
+func applied(s map[string]string, at, before, last binlog.GTID, since time.Duration) (done, on bool, err error) {
+	switch {
+	case at == last:
+		return true, false, nil
+	case s["Last_SQL_Errno"] != "0":
+		return false, false, failedReplay(s, at)
+	case at != before:
+		return false, true, nil
+	case idle(s) && since > stuckTime:
+		return false, false, because(task.ReasonReplayFailed,
+			fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at, last))
+	}
+	return false, false, nil
 }
 
 // idle reports whether the server applies nothing: its thread has ended, or waits for more than there is.
