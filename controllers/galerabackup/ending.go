@@ -33,11 +33,12 @@ func atWork(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, name s
 	return j, nil
 }
 
-// endJob deletes a Job, which stays to be seen until its pods are gone, and reports what it waits for: the pod of a
-// host that is lost never goes by itself, and may be at work yet.
+// endJob deletes a Job, which stays to be seen until its pods are gone, and reports what a removal waits for: the pod
+// of a host that is lost never goes by itself, and may be at work yet. The conditions of a backup that is not removed
+// stay: it has failed, and nothing waits for its Job.
 func endJob(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, j *batchv1.Job) error {
 	if err := ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
-		client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil || b.DeletionTimestamp == nil {
 		return err
 	}
 	late := j.DeletionTimestamp != nil && r.Now().Sub(j.DeletionTimestamp.Time) > endTime

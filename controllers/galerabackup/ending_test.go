@@ -91,3 +91,41 @@ func TestJobThatDoesNotEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedBackupStaysSo: the Job of a backup that has failed otherwise is ended, and the object still has why it has
+// failed, now and when the Job is gone.
+func TestFailedBackupStaysSo(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "old", UID: "0123-4"}}
+	b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupFailed, Attempts: 1, Conditions: []metav1.Condition{
+		{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonClusterNotFound,
+			Message: "the cluster is gone"}}}
+	taking.SetEnd(&b.Status, 0)
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: job.Name(b, 1), UID: "j",
+		Finalizers: []string{"foregroundDeletion"}, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b,
+			v1alpha1.GroupVersion.WithKind("GaleraBackup"))}}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(b, j).WithStatusSubresource(b).Build()
+	now := time.Now()
+	r := &Reconciler{Client: kube, Live: kube, Events: events.NewFakeRecorder(9), Now: func() time.Time { return now }}
+	for range 2 {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.tidy(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		now = time.Now().Add(endTime + time.Minute)
+	}
+	if err := errors.Join(kube.Get(t.Context(), client.ObjectKeyFromObject(j), j),
+		kube.Get(t.Context(), client.ObjectKeyFromObject(b), b)); err != nil || j.DeletionTimestamp == nil {
+		t.Fatalf("the Job is not ended: %v", err)
+	}
+	stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Status != metav1.ConditionTrue || stalled.Reason != v1alpha1.ReasonClusterNotFound ||
+		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionReconciling) {
+		t.Errorf("%+v", b.Status.Conditions)
+	}
+}
