@@ -27,7 +27,7 @@ func Accepting(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1
 func accept(f Facts, seen map[string]Seen, published agentapi.NodeConfig) bool {
 	c, to := f.Cluster, f.Cluster.Spec.Cutover
 	uid := cmp.Or(IdentityOf(f, seen, published).UID, string(c.UID))
-	if to.UID != uid && !c.OwnCutover() {
+	if to.UID != "" && to.UID != uid && !c.OwnCutover() { // that of an earlier build names none
 		return false
 	}
 	if published.Revision != "" {

@@ -61,6 +61,11 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	if to == nil || c.Spec.ReplicaOf == nil || c.TakesOver() {
 		return true, ""
 	}
+	if to.UID == "" && !c.OwnCutover() {
+		return false, fmt.Sprintf("spec.cutover has no uid: it may be that of another cluster, which has had the same "+
+			"manifest. To follow, create this one anew without spec.cutover. If this one is to take over, once it has "+
+			"applied everything up to %s: %s", to.GTID, patchCutover(c, fmt.Sprintf(`"uid":"%s"`, c.UID)))
+	}
 	if !c.OwnCutover() {
 		return false, fmt.Sprintf("spec.cutover is that of another cluster, which has had the same manifest: its uid is %q, "+
 			"and this cluster's is %s. To follow, create it anew without spec.cutover%s", to.UID, c.UID, withApplied(c))

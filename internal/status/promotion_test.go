@@ -101,7 +101,10 @@ func TestRecordable(t *testing.T) {
 		"it has more domains":            {gtid: "0-1-9,7-2-3", uid: "u", of: has("7-2-3,0-1-9", ""), ok: true},
 		"it is the same one, made again": {gtid: "0-1-9", uid: "i", identity: "i", of: has("0-1-9", ""), ok: true},
 		"no uid": {gtid: "0-1-9", of: has("0-1-9", "0-1-9"),
-			says: `its uid is "", and this cluster's is u`},
+			says: `has no uid: it may be that of another cluster`},
+		"no uid, and the rest is in the archive": {gtid: "0-1-9", of: has("0-1-8", "0-1-9"),
+			says: `everything up to 0-1-9: kubectl patch galeracluster n -n site --type=merge -p ` +
+				`'{"spec":{"cutover":{"uid":"u"}}}'`},
 		"another one's": {gtid: "0-1-9", uid: "x", identity: "i", reached: "0-1-9", of: has("0-1-9", "0-1-9"),
 			says: `with what it has: kubectl patch galeracluster n -n site --type=merge -p ` +
 				`'{"spec":{"cutover":{"gtid":"0-1-9","uid":"u"}}}'`},
