@@ -49,7 +49,7 @@ func (f facts) used() facts {
 
 // Families are the pod's metrics.
 func Families() []Family {
-	return []Family{
+	return append([]Family{
 		{"galera_proxy_info", "Version of ProxySQL, and where statements go.", []string{"version", "mode"},
 			func(f facts, send func(float64, ...string)) {
 				if f.state != nil {
@@ -108,6 +108,12 @@ func Families() []Family {
 					}
 				}
 			}},
+	}, containerFamilies()...)
+}
+
+// containerFamilies are what the container uses.
+func containerFamilies() []Family {
+	return []Family{
 		{"galera_proxy_cpu_seconds_total", "Processor time of the container: of ProxySQL and the agent.", nil,
 			func(f facts, send func(float64, ...string)) {
 				if f.cpuSeconds != nil {
