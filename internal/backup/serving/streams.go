@@ -27,6 +27,9 @@ type streams struct {
 	line, pinned string
 	tried        map[string]attempt
 	now          task.Streamed
+	// session is the number of the stream that now is about: a replica that connects again begins one before the last
+	// one has ended.
+	session int
 	// left is why the archive is not of that line any more, "" while it is, as far as is known.
 	left string
 	// last and before are the archive's last transactions, as they were read last, and the time before that.
@@ -99,31 +102,37 @@ func (s *streams) pick(at binlog.GTID) (string, bool) {
 	return choose(s.servers, s.tried, time.Now())
 }
 
-// began notes that a stream runs.
-func (s *streams) began(server string) {
+// began notes that a stream runs, and returns its number.
+func (s *streams) began(server string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = task.Streamed{Endpoint: server, Connected: true}
+	s.session++
 	say("streaming from %s", server)
+	return s.session
 }
 
-// broke notes that a stream has ended, or could not be begun.
-func (s *streams) broke(server string, lasted time.Duration, err error) {
+// broke notes that the stream of a number has ended, or, with the number 0, that none could be begun.
+func (s *streams) broke(session int, server string, lasted time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tried == nil {
 		s.tried = map[string]attempt{}
 	}
 	s.tried[server] = s.tried[server].ended(time.Now(), lasted, err.Error())
-	s.now = task.Streamed{Endpoint: server}
+	if session == s.session || !s.now.Connected {
+		s.now = task.Streamed{Endpoint: server}
+	}
 	say("no stream from %s: %v", server, err)
 }
 
-// stopped notes that a stream has ended with the replica.
-func (s *streams) stopped() {
+// stopped notes that the stream of a number has ended with the replica.
+func (s *streams) stopped(session int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now.Connected = false
+	if session == s.session {
+		s.now.Connected = false
+	}
 }
 
 // errStream ends a session whose stream has ended: the replica connects again, and is sent what there is then.
@@ -158,18 +167,18 @@ func (f *follower) stream(ctx context.Context, is mark) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		f.streams.broke(server, 0, err)
+		f.streams.broke(0, server, 0, err)
 		return nil
 	}
 	began := time.Now()
-	f.streams.began(server)
+	session := f.streams.began(server)
 	var gone bool
 	gone, err = f.relay(ctx, up, format)
 	if gone || ctx.Err() != nil {
-		f.streams.stopped()
+		f.streams.stopped(session)
 		return err
 	}
-	f.streams.broke(server, time.Since(began), err)
+	f.streams.broke(session, server, time.Since(began), err)
 	return errStream{fmt.Errorf("the stream from %s has ended: %w", server, err)}
 }
 
