@@ -27,8 +27,8 @@ type ReplicaOf struct {
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
 	// endpoints are servers of the cluster that is followed, as HOST:PORT, 8 at most, in the order in which they are
-	// tried: nodes, or a Service that leads to them. NAME-source streams what one of them writes before it is archived, and goes
-	// on with the archive while none can be streamed from. They can be changed at any time. Default: none.
+	// tried: nodes, or a Service that leads to them. NAME-source streams what one of them writes before it is archived,
+	// and goes on with the archive while none can be streamed from. They can be changed at any time. Default: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

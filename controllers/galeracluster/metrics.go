@@ -53,8 +53,8 @@ var (
 		"Time until which the archive that the cluster follows has everything that was committed, in seconds since 1970; "+
 			"no series for other clusters.", perCluster, nil)
 	followedStream = prometheus.NewDesc("galera_operator_followed_stream_connected",
-		"Whether the cluster is streamed to from one of spec.replicaOf.endpoints; no series without those, nor for a cluster "+
-			"that has taken over.", perCluster, nil)
+		"Whether the cluster is streamed to from one of spec.replicaOf.endpoints; no series without those, nor for a "+
+			"cluster that has taken over.", perCluster, nil)
 	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
 		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
 	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",

@@ -161,7 +161,7 @@ func superseded(in Input) *validate.Problem {
 		text += fmt.Sprintf(". The other one lacks %s that this cluster has after %s: the archive keeps them",
 			galera.Count(*s.Surplus, "transaction"), s.GTID)
 	}
-	return blocking(v1alpha1.ReasonSuperseded, fmt.Sprintf("%s. To follow the other one, delete this cluster, and create it "+
-		"anew with spec.replicaOf. To go on with this one, stop the other one first, then: kubectl patch galeracluster "+
+	return blocking(v1alpha1.ReasonSuperseded, fmt.Sprintf("%s. To follow the other one, delete this cluster, and create "+
+		"it anew with spec.replicaOf. To go on with this one, stop the other one first, then: kubectl patch galeracluster "+
 		"%s -n %s --type=merge -p '{\"spec\":{\"overrulesPromotion\":\"%s\"}}'", text, c.Name, c.Namespace, s.ID))
 }

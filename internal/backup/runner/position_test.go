@@ -54,7 +54,8 @@ func TestSeed(t *testing.T) {
 	have := make([]string, 3)
 	err = onServer(t.Context(), p, task.Replay{}, nil, func(db *sql.DB, _ *mariadbd.Process) error {
 		return db.QueryRowContext(t.Context(), "SELECT @@gtid_slave_pos, "+
-			"(SELECT GROUP_CONCAT(DISTINCT seq_no ORDER BY seq_no) FROM mysql.gtid_slave_pos), (SELECT SUM(id) FROM shop.t)").Scan(&have[0], &have[1], &have[2])
+			"(SELECT GROUP_CONCAT(DISTINCT seq_no ORDER BY seq_no) FROM mysql.gtid_slave_pos), "+
+			"(SELECT SUM(id) FROM shop.t)").Scan(&have[0], &have[1], &have[2])
 	})
 	if err != nil || have[0] != "0-1-4,3-5-100" || have[1] != "4,100" || have[2] != "2" {
 		t.Error(have, err)

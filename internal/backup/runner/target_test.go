@@ -145,8 +145,8 @@ func TestContentBreaksOff(t *testing.T) {
 	}
 }
 
-// TestTransactionOfTwoLines: where another line of history has a transaction of that GTID, too, the backup decides which
-// one is meant, and is to be named.
+// TestTransactionOfTwoLines: where another line of history has a transaction of that GTID, too, the backup decides
+// which one is meant, and is to be named.
 func TestTransactionOfTwoLines(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer func() { _ = bucket.Close() }()

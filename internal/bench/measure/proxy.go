@@ -30,7 +30,7 @@ func (r connecting) connectPooled(ctx context.Context) error {
 	if _, err := r.settled(ctx, route{}); err != nil {
 		return err
 	}
-	spoken, err := proxied{r.runner}.await(ctx)
+	spoken, err := proxied(r).await(ctx)
 	if err != nil {
 		return err
 	}

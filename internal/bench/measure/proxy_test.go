@@ -122,7 +122,8 @@ func TestGaleraProxyUsage(t *testing.T) {
 		t.Errorf("got %+v, the client %+v", u, r.out.Client)
 	}
 	delete(pods.hosts, "10.0.0.2")
-	if _, err := (proxied{r}).usage(t.Context()); err == nil || !strings.Contains(err.Error(), "pool-b of the GaleraProxy") {
+	_, err := (proxied{r}).usage(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "pool-b of the GaleraProxy") {
 		t.Errorf("got %v", err)
 	}
 	if u, err := (proxied{&runner{}}).usage(t.Context()); err != nil || u != (result.Usage{}) {

@@ -133,8 +133,8 @@ func TestDecide(t *testing.T) {
 			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is tried again", false, nil},
 		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeNotEmpty, Fatal: true})
-		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database. If nothing there is needed, as " +
-			"after another restore that has failed: kubectl delete pvc --wait=false -n demo data-shop-1;", false, nil},
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database. If nothing there is needed, " +
+			"as after another restore that has failed: kubectl delete pvc --wait=false -n demo data-shop-1;", false, nil},
 		"two hold other data": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
 			for _, i := range []int{0, 2} {
 				f.Members[i] = done(task.Result{Error: "full", Reason: task.ReasonVolumeNotEmpty, Fatal: true})
