@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSessions: a replica that connects again begins a stream before its last one has ended, whose end says nothing about
-// the new one.
+// TestSessions: a replica that connects again begins a stream before its last one has ended, and the end of that one
+// does not change what is reported of the new one.
 func TestSessions(t *testing.T) {
 	const server = "db:3306"
 	for name, end := range map[string]func(s *streams, session int){
