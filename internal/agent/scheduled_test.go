@@ -103,19 +103,26 @@ const events = "SELECT GROUP_CONCAT(CONCAT_WS(' ', name, status, definer, sql_mo
 	"UNIX_TIMESTAMP(modified), " +
 	"comment) ORDER BY name SEPARATOR '; ') FROM mysql.event"
 
-// sameEvents waits until all nodes have the same events, and returns the statuses.
+// sameEvents waits until all nodes have the same events, with these statuses. A node may not have applied yet what
+// another one has committed, so one comparison holds all nodes.
 func (s *scenario) sameEvents(want string) {
 	s.Helper()
 	const statuses = "SELECT GROUP_CONCAT(CONCAT(name, ' ', status) ORDER BY name SEPARATOR '; ') FROM mysql.event"
-	for i := range s.world.nodes {
-		s.awaitSQL(i, statuses, want)
-	}
-	first := s.node(0).mustSQL(events)
-	for _, n := range s.world.nodes[1:] {
-		if got := n.mustSQL(events); got != first {
-			s.Errorf("%s has %s,\nanother node %s", n.name, got, first)
+	got := ""
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		same, first := true, s.node(0).mustSQL(events)
+		got = ""
+		for _, n := range s.world.nodes {
+			has, all := n.mustSQL(statuses), n.mustSQL(events)
+			got += "\n" + n.name + ": " + all
+			same = same && has == want && all == first
 		}
+		if same {
+			return
+		}
+		s.copyStatuses()
 	}
+	s.Fatalf("events differ, or are not %s:%s", want, got)
 }
 
 func (s *scenario) createEvents() {
