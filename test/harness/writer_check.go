@@ -78,7 +78,7 @@ func countIDs(result *sql.Rows) (map[int64]int, error) {
 	return out, result.Err()
 }
 
-// compare judges the rows of one node by what its clients were reported.
+// compare judges the rows of one node by what its clients were answered.
 func (w *Writer) compare(pod string, rows map[int64]int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

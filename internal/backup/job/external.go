@@ -124,16 +124,7 @@ func reading(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, t task.Task, sec
 	database(&pod, c, env, ro, o, data)
 	from := c.Spec.BootstrapFrom.External
 	mountSource(&pod, from.CredentialsSecretRef, from.TLS)
-	return &batchv1.Job{
-		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
-		ObjectMeta: meta,
-		Spec: batchv1.JobSpec{
-			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
-			ActiveDeadlineSeconds:   new(seconds),
-			TTLSecondsAfterFinished: new(int32(keepSeconds)),
-			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
-		},
-	}, nil
+	return once(meta, meta.Labels, pod, seconds), nil
 }
 
 // mountSource mounts what a Job connects to another server with.

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden shows in a review what a change of code does to every object: what a Job is reported, what it mounts, and
+// TestGolden shows in a review what a change of code does to every object: what a Job is given, what it mounts, and
 // what it may do.
 func TestGolden(t *testing.T) {
 	amazon := &v1alpha1.S3Store{Bucket: "backups", Prefix: "shops", Endpoint: "https://s3.example.org", Region: "eu",

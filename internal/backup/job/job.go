@@ -179,20 +179,24 @@ func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.Galer
 	if more != nil {
 		more(&pod)
 	}
-	labels := withIdentity(meta.Labels, s)
+	return once(meta, withIdentity(meta.Labels, s), pod, seconds), nil
+}
+
+// once returns the Job that runs a pod once: an attempt that failed is judged, and made again as another Job.
+func once(meta metav1.ObjectMeta, labels map[string]string, pod corev1.PodSpec, seconds int64) *batchv1.Job {
 	return &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: meta,
 		Spec: batchv1.JobSpec{
-			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
+			BackoffLimit:            new(int32(0)),
 			ActiveDeadlineSeconds:   new(seconds),
 			TTLSecondsAfterFinished: new(int32(keepSeconds)),
 			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
 		},
-	}, nil
+	}
 }
 
-// environment is what a container's program is reported.
+// environment returns what a container's program is given.
 func environment(t task.Task, o Options) ([]corev1.EnvVar, error) {
 	text, err := json.Marshal(t)
 	return []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, err

@@ -107,16 +107,7 @@ func fromServer(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, t task.Tas
 	limitMemory(&pod.Containers[0])
 	from := r.Spec.From.External
 	mountSource(&pod, from.CredentialsSecretRef, from.TLS)
-	return &batchv1.Job{
-		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
-		ObjectMeta: meta,
-		Spec: batchv1.JobSpec{
-			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
-			ActiveDeadlineSeconds:   new(seconds),
-			TTLSecondsAfterFinished: new(int32(keepSeconds)),
-			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
-		},
-	}, nil
+	return once(meta, meta.Labels, pod, seconds), nil
 }
 
 // mountAccount mounts what a Job logs in to the cluster with.

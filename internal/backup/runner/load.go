@@ -33,18 +33,26 @@ const (
 // anywhere: what is not complete has no final name, and the next attempt goes on from what was compared, or begins
 // anew.
 func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
-	s := selection(t)
+	return loadOnce(ctx, t, func(to tables.Target) (task.Result, error) { return loadRestored(ctx, t, p, to) })
+}
+
+// loadOnce loads into the cluster what an earlier attempt has not loaded.
+func loadOnce(ctx context.Context, t task.Load, load func(tables.Target) (task.Result, error)) (task.Result, error) {
 	db, err := openCluster()
 	if err != nil {
 		return task.Result{}, err
 	}
 	defer func() { _ = db.Close() }()
 	to := tables.Target{DB: db, Database: t.Through}
-	if done, err := loadedBefore(ctx, to, s); err != nil {
+	if done, err := loadedBefore(ctx, to, selection(t)); err != nil {
 		return task.Result{}, err
 	} else if done != nil {
 		return loadedResult(t, *done), nil
 	}
+	return load(to)
+}
+
+func loadRestored(ctx context.Context, t task.Load, p places, to tables.Target) (task.Result, error) {
 	m, err := p.manifest(ctx)
 	if err != nil {
 		return task.Result{}, err
@@ -60,7 +68,7 @@ func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
 	}
 	defer end()
 	of := loadName(t.Attempt)
-	taken, err := tables.Take(ctx, source, s, t.Through, tables.Round(of, 0))
+	taken, err := tables.Take(ctx, source, selection(t), t.Through, tables.Round(of, 0))
 	if err != nil {
 		return task.Result{}, loadError(err)
 	}

@@ -15,25 +15,17 @@ import (
 // loadFrom loads tables of a server that is in use into a living cluster. It may be cut off anywhere, as load may: what
 // was not compared has no final name, and another round copies what the server holds then.
 func loadFrom(ctx context.Context, t task.Load) (task.Result, error) {
-	s := selection(t)
-	db, err := openCluster()
-	if err != nil {
-		return task.Result{}, err
-	}
-	defer func() { _ = db.Close() }()
-	to := tables.Target{DB: db, Database: t.Through}
-	if done, err := loadedBefore(ctx, to, s); err != nil {
-		return task.Result{}, err
-	} else if done != nil {
-		return loadedResult(t, *done), nil
-	}
+	return loadOnce(ctx, t, func(to tables.Target) (task.Result, error) { return loadSource(ctx, t, to) })
+}
+
+func loadSource(ctx context.Context, t task.Load, to tables.Target) (task.Result, error) {
 	source, err := openSource(*t.From)
 	if err != nil {
 		return task.Result{}, err
 	}
 	defer func() { _ = source.Close() }()
 	var version string
-	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+	if err := to.DB.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return task.Result{}, loadError(err)
 	}
 	have, err := checkSource(ctx, source, *t.From, version)

@@ -1,4 +1,4 @@
-// Package task is what a Job of a backup is reported, and what it reports: the vocabulary of the operator and of the
+// Package task is what a Job of a backup is given, and what it reports: the vocabulary of the operator and of the
 // program in the Job.
 package task
 
