@@ -53,7 +53,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	s.DataSets = dataSets(seen, d)
 	s.MeasuredTime = &metav1.Duration{Duration: inside.Truncate(time.Second)}
 	s.Results, s.Comparisons = summary.Results(&b.Spec, measured)
-	s.Verdict = summary.Verdict(s.Results)
+	s.Verdict = summary.Verdict(s.Results, s.Comparisons)
 	s.InvalidRuns = summary.Invalid(measured)
 	s.Progress = summary.Progress(valid, len(experiment.Runs(&b.Spec)), spent(s, seen, now), s.EstimatedTime.Duration)
 	s.Environment = environment(s.Environment, seen, measured)

@@ -29,7 +29,7 @@ func Read(r io.Reader) (Benchmark, error) {
 	b.Resource.Name = file.Name
 	s := &b.Resource.Status
 	s.Results, s.Comparisons = summary.Results(&file.Spec, file.Runs)
-	s.Verdict = summary.Verdict(s.Results)
+	s.Verdict = summary.Verdict(s.Results, s.Comparisons)
 	return b, nil
 }
 
@@ -61,16 +61,10 @@ func compared(b Benchmark) part {
 	p := part{title: "Compared with one another",
 		rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}}}
 	for _, c := range b.Resource.Status.Comparisons {
-		p.rows = append(p.rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)),
-			summary.Cost(v1alpha1.BenchmarkResult{Metric: c.Metric,
-				OverheadPercent: c.OverheadPercent, OverheadLow: c.OverheadLow, OverheadHigh: c.OverheadHigh,
-				Significant: c.Significant})})
+		p.rows = append(p.rows, []string{summary.CellName(c.Of), summary.CellName(c.With), strconv.Itoa(int(c.Rounds)),
+			summary.Cost(summary.ResultOf(c))})
 	}
 	return p
-}
-
-func cellName(c v1alpha1.BenchmarkCell) string {
-	return strings.Join(strings.Fields(c.Workload+" "+c.Variant+" "+c.Arm), " ")
 }
 
 // when it was measured, "" when it has not begun.

@@ -43,7 +43,7 @@ func sample() Benchmark {
 	}
 	st := &b.Resource.Status
 	st.Results, st.Comparisons = summary.Results(s, b.Records)
-	st.Verdict, st.Progress = summary.Verdict(st.Results), "12/12"
+	st.Verdict, st.Progress = summary.Verdict(st.Results, st.Comparisons), "12/12"
 	st.ArmNames = []string{"plain", "encrypted"}
 	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5",
 		Hosts: []v1alpha1.BenchmarkHost{{Name: "w1", Kernel: "6.1", CPU: "Some CPU", CPUs: 2}}}

@@ -5,6 +5,7 @@ package summary
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,10 +172,14 @@ func Decimal(v float64) string {
 }
 
 // Verdict returns the answer in one line: of every arm the first difference from the baseline that is proved, in the
-// order of the spec, and how many are; of an arm without one the first result.
-func Verdict(results []v1alpha1.BenchmarkResult) string {
+// order of the spec, and how many are; of an arm without one the first result. Where no arm differs from a baseline, the
+// answer is that of the comparisons.
+func Verdict(results []v1alpha1.BenchmarkResult, comparisons []v1alpha1.BenchmarkComparison) string {
 	proved, all, cells := 0, 0, map[string]bool{}
 	chosen, order := map[string]v1alpha1.BenchmarkResult{}, []string{}
+	if !slices.ContainsFunc(results, func(r v1alpha1.BenchmarkResult) bool { return r.OverheadPercent != "" }) {
+		results = asResults(comparisons)
+	}
 	for _, r := range results {
 		if r.OverheadPercent == "" {
 			continue
@@ -209,6 +214,28 @@ func Verdict(results []v1alpha1.BenchmarkResult) string {
 		text += fmt.Sprintf("; %d of %d differences are significant", proved, all)
 	}
 	return text
+}
+
+// asResults names each comparison by its two cells.
+func asResults(comparisons []v1alpha1.BenchmarkComparison) (out []v1alpha1.BenchmarkResult) {
+	for _, c := range comparisons {
+		r := ResultOf(c)
+		r.Workload, r.Variant, r.Arm = "", "", CellName(c.Of)+" against "+CellName(c.With)
+		out = append(out, r)
+	}
+	return out
+}
+
+// ResultOf returns a comparison as Cost takes it.
+func ResultOf(c v1alpha1.BenchmarkComparison) v1alpha1.BenchmarkResult {
+	return v1alpha1.BenchmarkResult{Workload: c.Of.Workload, Variant: c.Of.Variant, Arm: c.Of.Arm, Metric: c.Metric,
+		OverheadPercent: c.OverheadPercent, OverheadLow: c.OverheadLow, OverheadHigh: c.OverheadHigh,
+		Significant: c.Significant}
+}
+
+// CellName returns a cell in words, for instance "pooled threads=16 encrypted".
+func CellName(c v1alpha1.BenchmarkCell) string {
+	return strings.Join(strings.Fields(c.Workload+" "+c.Variant+" "+c.Arm), " ")
 }
 
 func significant(r v1alpha1.BenchmarkResult) bool { return r.Significant != nil && *r.Significant }

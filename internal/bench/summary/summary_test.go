@@ -56,7 +56,7 @@ func TestResults(t *testing.T) {
 	if f := r.Figures[0]; f.Name != "tps" || f.Median != "862" || f.Low != "770" || f.High != "950" {
 		t.Errorf("figure: %+v", f)
 	}
-	if got := Verdict(results); !strings.HasPrefix(got,
+	if got := Verdict(results, nil); !strings.HasPrefix(got,
 		"encrypted: −4.3 % tps (±") {
 		t.Errorf("got %q", got)
 	}
@@ -82,10 +82,10 @@ func TestCost(t *testing.T) {
 
 func TestOneRoundSaysSo(t *testing.T) {
 	results, _ := Results(spec(), records()[:2])
-	if got := Verdict(results); got != "encrypted: −5.0 % tps (one round: no interval)" {
+	if got := Verdict(results, nil); got != "encrypted: −5.0 % tps (one round: no interval)" {
 		t.Errorf("got %q", got)
 	}
-	if got := Verdict(nil); got != "" {
+	if got := Verdict(nil, nil); got != "" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestNotSignificantSaysSo(t *testing.T) {
 		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
 		record(2, "plain", 800, true), record(2, "encrypted", 850, true),
 	})
-	if got := Verdict(results); !strings.HasSuffix(got, "not significant") {
+	if got := Verdict(results, nil); !strings.HasSuffix(got, "not significant") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -181,9 +181,28 @@ func TestVerdictNamesWhatIsProved(t *testing.T) {
 			OverheadPercent: percent, OverheadLow: percent, OverheadHigh: percent, Significant: &significant}
 	}
 	got := Verdict([]v1alpha1.BenchmarkResult{{Workload: "answers", Variant: "size=100", Arm: "plain"},
-		row("size=100", "3", false), row("size=1048576", "21.9", true)})
+		row("size=100", "3", false), row("size=1048576", "21.9", true)}, nil)
 	const want = "encrypted: −21.9 % queries/s (±0.0) in answers size=1048576; 1 of 2 differences are significant"
 	if got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestVerdictOfComparisons: of one arm alone the headline is what else was compared.
+func TestVerdictOfComparisons(t *testing.T) {
+	cell := func(workload string) v1alpha1.BenchmarkCell {
+		return v1alpha1.BenchmarkCell{Workload: workload, Variant: "threads=1", Arm: "encrypted"}
+	}
+	comparisons := []v1alpha1.BenchmarkComparison{{Of: cell("pooled"), With: cell("direct"), Metric: "tps",
+		OverheadPercent: "26.2", OverheadLow: "26.2", OverheadHigh: "26.2", Significant: new(true)}}
+	alone := []v1alpha1.BenchmarkResult{{Workload: "direct", Variant: "threads=1", Arm: "encrypted", Metric: "tps"}}
+	const want = "pooled threads=1 encrypted against direct threads=1 encrypted: −26.2 % tps (±0.0)"
+	if got := Verdict(alone, comparisons); got != want {
+		t.Errorf("got %q", got)
+	}
+	arms := append(alone, v1alpha1.BenchmarkResult{Workload: "direct", Arm: "plain", Metric: "tps",
+		OverheadPercent: "1", OverheadLow: "1", OverheadHigh: "1", Significant: new(true)})
+	if got := Verdict(arms, comparisons); got != "plain: −1.0 % tps (±0.0)" {
 		t.Errorf("got %q", got)
 	}
 }
