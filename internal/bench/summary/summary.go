@@ -206,7 +206,12 @@ func Verdict(results []v1alpha1.BenchmarkResult, comparisons []v1alpha1.Benchmar
 		}
 		parts = append(parts, text)
 	}
-	text := strings.Join(parts, "; ")
+	text := ""
+	for i := range parts { // as many whole ones as there is space for
+		if next := strings.Join(parts[:i+1], "; "); i == 0 || len([]rune(next)) <= maxVerdict {
+			text = next
+		}
+	}
 	if runes := []rune(text); len(runes) > maxVerdict {
 		text = string(runes[:maxVerdict-1]) + "…"
 	}
