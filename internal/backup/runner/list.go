@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -51,29 +52,17 @@ const levels = 4
 func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error) {
 	dirs := []string{dir}
 	for range levels - depth(dir) {
-		var next []string
-		for _, d := range dirs {
-			below, err := directories(ctx, bucket, d)
-			if err != nil {
-				return nil, err
-			}
-			if next = append(next, below...); len(next) > maxListed {
-				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own",
-					maxListed)
-			}
+		var err error
+		if dirs, err = below(ctx, bucket, dirs); err != nil {
+			return nil, err
 		}
-		dirs = next
 	}
 	all := make([]*place, len(dirs))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for i, d := range dirs {
-		g.Go(func() (err error) {
-			all[i], err = placeAt(ctx, bucket, d)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := each(ctx, len(dirs), func(ctx context.Context, i int) (err error) {
+		all[i], err = placeAt(ctx, bucket, dirs[i])
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	brokenChains(all)
@@ -84,6 +73,30 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 		}
 	}
 	return latestFirst(out), nil
+}
+
+// below returns the directories right below some: of many clusters, one after the other would take minutes.
+func below(ctx context.Context, bucket *store.Bucket, dirs []string) ([]string, error) {
+	var count atomic.Int64
+	found := make([][]string, len(dirs))
+	err := each(ctx, len(dirs), func(ctx context.Context, i int) (err error) {
+		found[i], err = directories(ctx, bucket, dirs[i])
+		if err == nil && count.Add(int64(len(found[i]))) > maxListed {
+			err = fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own", maxListed)
+		}
+		return err
+	})
+	return slices.Concat(found...), err
+}
+
+// each does something for each of some numbers, for up to readers of them at the same time, until one fails.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i := range n {
+		g.Go(func() error { return do(ctx, i) })
+	}
+	return g.Wait()
 }
 
 // latestFirst sorts backups. Within a line of history the seqno decides: the clock that a backup's time goes by may
