@@ -109,13 +109,18 @@ func (w *walk) back(ctx context.Context, bases []policy.Base) (heads []binlog.He
 	return heads, nil
 }
 
-// content reads a segment whole. One that is gone may have been removed by retention since the archive was listed: the
-// next attempt lists it again.
+// goneSegment is the error of a segment that was listed, and is missing. It may have been removed by retention since
+// then: the next attempt lists the archive again.
+func goneSegment(number uint64) error {
+	return because(task.ReasonArchiveDamaged, fmt.Errorf("the segment %s is missing", binlog.Name(number)))
+}
+
+// content reads a segment whole.
 func (w *walk) content(ctx context.Context, h binlog.Head) error {
 	return again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		r, err := w.bucket.NewReader(ctx, path.Join(w.dir, binlog.Key(h.Number)), nil)
 		if store.Missing(err) {
-			return because(task.ReasonArchiveDamaged, fmt.Errorf("the segment %s is missing", binlog.Name(h.Number)))
+			return goneSegment(h.Number)
 		}
 		if err != nil {
 			return err

@@ -227,6 +227,10 @@ func TestSegmentGoesWhileItIsRead(t *testing.T) {
 	if err := w.content(t.Context(), h); !errors.As(err, &f) || f.fatal {
 		t.Errorf("%v", err)
 	}
+	if _, err := w.heads(t.Context(), []uint64{2, 3}); !errors.As(err, &f) || f.fatal ||
+		!strings.Contains(err.Error(), "000000000003 is missing") {
+		t.Errorf("its head: %v", err)
+	}
 	if _, err := bucket.List(&blob.ListOptions{Prefix: archiveOf}).Next(t.Context()); err != nil {
 		t.Fatal(err)
 	}

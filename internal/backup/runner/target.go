@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
@@ -158,7 +157,7 @@ func (w *walk) head(ctx context.Context, number uint64) (binlog.Head, error) {
 	return h, err
 }
 
-// readHead reads the head of a segment. One that is damaged is Unreadable.
+// readHead reads the head of a segment that was listed. One that is damaged is Unreadable.
 func (w *walk) readHead(ctx context.Context, number uint64) (h binlog.Head, err error) {
 	err = again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Key(number)))
@@ -167,6 +166,8 @@ func (w *walk) readHead(ctx context.Context, number uint64) (h binlog.Head, err 
 			h, err = binlog.Head{Number: number, Unreadable: err.Error()}, nil
 		case err == nil && h.Number != number:
 			h = binlog.Head{Number: number, Unreadable: "it names itself the segment " + binlog.Name(h.Number)}
+		case store.Missing(err):
+			err = goneSegment(number)
 		}
 		return err
 	})
@@ -200,15 +201,11 @@ func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r po
 // heads reads some. A damaged one is a break in the archive: points before it can be restored.
 func (w *walk) heads(ctx context.Context, numbers []uint64) ([]binlog.Head, error) {
 	out := make([]binlog.Head, len(numbers))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for i, n := range numbers {
-		g.Go(func() (err error) {
-			out[i], err = w.readHead(ctx, n)
-			return err
-		})
-	}
-	return out, g.Wait()
+	err := each(ctx, len(numbers), func(ctx context.Context, i int) (err error) {
+		out[i], err = w.readHead(ctx, numbers[i])
+		return err
+	})
+	return out, err
 }
 
 func (w *walk) through(ctx context.Context) (t binlog.Through, err error) {
