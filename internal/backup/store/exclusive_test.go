@@ -120,6 +120,24 @@ func TestExclusive(t *testing.T) {
 			}
 			return 0, ""
 		}, ErrShared, true},
+		"it does not know the condition by another name": {func(r *http.Request, _ []byte, _ bool) (int, string) {
+			if condition(r) {
+				return http.StatusBadRequest, "InvalidArgument"
+			}
+			return 0, ""
+		}, ErrShared, true},
+		"its answer was lost": {func(r *http.Request, _ []byte, _ bool) (int, string) {
+			if condition(r) { // as to an attempt after one that has stored it
+				return http.StatusPreconditionFailed, "PreconditionFailed"
+			}
+			return 0, ""
+		}, nil, true},
+		"it refuses the second one otherwise": {func(r *http.Request, _ []byte, exists bool) (int, string) {
+			if condition(r) && exists {
+				return http.StatusForbidden, "AccessDenied"
+			}
+			return 0, ""
+		}, nil, false},
 		"it refuses all": {func(*http.Request, []byte, bool) (int, string) { return http.StatusForbidden, "AccessDenied" },
 			nil, false},
 	} {

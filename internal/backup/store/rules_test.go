@@ -46,10 +46,14 @@ func TestMissing(t *testing.T) {
 		}
 		_ = b.Close()
 	}
-	b := memblob.OpenBucket(nil)
-	defer func() { _ = b.Close() }()
-	if _, err := b.ReadAll(t.Context(), "k"); !Missing(err) {
-		t.Errorf("without a service: %v", err)
+	volume, _ := onVolume(t)
+	memory := memblob.OpenBucket(nil)
+	defer func() { _ = memory.Close() }()
+	for name, b := range map[string]*Bucket{"a volume": volume, "memory": memory} {
+		_, err := b.ReadAll(t.Context(), "k")
+		if reason, final := Reason(err); !Missing(err) || reason != task.ReasonStoreRefused || !final {
+			t.Errorf("of %s: %s %v %v", name, reason, final, err)
+		}
 	}
 }
 

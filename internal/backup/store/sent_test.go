@@ -29,7 +29,8 @@ func TestSent(t *testing.T) {
 			case strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked"), r.Header.Get("X-Amz-Trailer") != "",
 				strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING"):
 				return http.StatusNotImplemented, "chunks are signed, or have trailers"
-			case r.Header.Get("X-Amz-Sdk-Checksum-Algorithm") != "", r.Header.Get("X-Amz-Checksum-Crc32") != "":
+			case r.Header.Get("X-Amz-Sdk-Checksum-Algorithm") != "", r.Header.Get("X-Amz-Checksum-Crc32") != "",
+				r.Header.Get("X-Amz-Checksum-Mode") != "":
 				return http.StatusNotImplemented, "a checksum of a later kind"
 			case !strings.Contains(r.Header.Get("Authorization"), "/"+region+"/s3/aws4_request"):
 				return http.StatusForbidden, "another region"

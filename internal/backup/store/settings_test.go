@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -37,10 +38,19 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %s", name, Explain(err))
 		}
 		for header, want := range map[string]string{"X-Amz-Storage-Class": class, "X-Amz-Server-Side-Encryption": "aws:kms",
-			"X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id": key, "X-Amz-Tagging": "kind=backup&team=shop+%26+co"} {
+			"X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id": key, "X-Amz-Tagging": "kind=backup&team=shop+%26+co",
+			"Content-Type": kind(name)} {
 			if have := sent[name].Get(header); have != want {
 				t.Errorf("%s: %s is %q, not %q", name, header, have, want)
 			}
 		}
 	}
+}
+
+// kind is the type that an object is stored with.
+func kind(name string) string {
+	if strings.HasSuffix(name, ".json") {
+		return "application/json"
+	}
+	return "application/octet-stream"
 }
