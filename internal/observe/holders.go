@@ -68,6 +68,9 @@ func (r Readers) holders(ctx context.Context, f *Facts) error {
 	for _, all := range f.Holders {
 		slices.SortFunc(all, func(a, b Holder) int { return cmp.Compare(a.Pod, b.Pod) })
 	}
+	if next != "" { // one that holds a claim may be among the others
+		return fmt.Errorf("the pods that mount claims: the namespace has more than %d", holderPage*maxHolderPages)
+	}
 	return nil
 }
 

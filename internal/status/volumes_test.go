@@ -1,6 +1,7 @@
 package status
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,9 @@ func TestClaimHeld(t *testing.T) {
 		"a Job that has ended": {time.Hour, []observe.Holder{{Pod: "r-x", Phase: corev1.PodSucceeded, Job: "r"}, {Pod: "z"}},
 			"(Succeeded) mounts it, and 1 other. It has ended", "kubectl delete job r -n demo", true, nil},
 		"none does": {time.Hour, nil, "waits for its finalizers: kubernetes.io/pvc-protection", "", true, nil},
+		"who does is not known": {time.Hour, nil, "The pods that mount it could not be read", "", true, func(in *Input) {
+			in.Facts.Unread = errors.New("the namespace has more than 5000")
+		}},
 	} {
 		in := healthy()
 		in.cluster().Name, in.cluster().Namespace, in.cluster().Status.Replicas = "n", "demo", 3
