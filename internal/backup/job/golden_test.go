@@ -89,13 +89,19 @@ func shop() *v1alpha1.GaleraCluster {
 func rich(s *v1alpha1.GaleraBackupStore, c *v1alpha1.GaleraCluster) {
 	s.Spec.SingleWriter, s.Spec.ServiceAccountName = true, "writer-galera"
 	s.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: 60 * time.Hour}}
-	s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{
-		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
+	s.Spec.Pods = &v1alpha1.BackupPods{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-the-store"}},
+		Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
 	p := c.Spec.Backup.PointInTime
 	p.Window, p.Interval = &metav1.Duration{Duration: 48 * time.Hour}, &metav1.Duration{Duration: 3 * time.Second}
 	c.Status.Backup = &v1alpha1.ArchiveStatus{Session: "session"}
 	c.Status.AtRest = &v1alpha1.AtRestStatus{Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: "ff"}}}
-	c.Spec.Scheduling.NodeSelector = map[string]string{"disk": "fast"}
+	c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("4Gi")}
+	c.Spec.Scheduling = v1alpha1.SchedulingSpec{NodeSelector: map[string]string{"disk": "fast"}, PriorityClassName: "high",
+		Tolerations: []corev1.Toleration{{Key: "db", Operator: corev1.TolerationOpExists}},
+		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname}}}},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1}}}
 	c.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": {Text: "500", Number: true}}
 	e := c.Spec.BootstrapFrom.External
