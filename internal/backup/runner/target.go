@@ -44,6 +44,9 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 		if why == nil {
 			return path.Join(f.dir, f.id), r, nil
 		}
+		if errors.As(why, &ambiguous{}) { // also with an earlier backup, which would decide it without being named
+			return "", nil, fatal(task.ReasonPointInTimeUnavailable, why)
+		}
 		if refused == nil {
 			refused = why
 		}
@@ -73,18 +76,33 @@ func findSegments(ctx context.Context, bucket *store.Bucket, f place, t task.Fin
 		return nil, refuse(b.Time, why), nil
 	}
 	chosen, why, err := a.choose(ctx, b, *t.Target)
-	switch {
-	case why != nil || err != nil:
+	if why == nil && err == nil && t.ID == "" {
+		why, err = a.twice(ctx, f.id, chosen, *t.Target)
+	}
+	if why != nil || err != nil {
 		return nil, why, err
-	case chosen.Also.Known() && t.ID == "":
-		return nil,
-			fmt.Errorf(
-				"%s names a transaction of the line of history of the backup %s, and one of the later line %s: name the backup "+
-					"to begin with, or a time",
-				*t.Target, f.id, chosen.Also), nil
 	}
 	return &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Sum: chosen.Sum,
 		Domain: b.GTID.Domain, Chain: chosen.Chain}, nil, nil
+}
+
+// ambiguous is why a GTID names two transactions.
+type ambiguous struct{ error }
+
+// twice reports why the GTID of a target is that of another transaction, too, than the one that a backup leads to.
+func (w *walk) twice(ctx context.Context, id string, chosen policy.Range, t binlog.Target) (why, err error) {
+	if chosen.Also.Known() {
+		return ambiguous{fmt.Errorf("%s names a transaction of the line of history of the backup %s, and one of the later "+
+			"line %s: name the backup to begin with, or a time", t, id, chosen.Also)}, nil
+	}
+	a := policy.Archive{Numbers: w.numbers, Head: func(n uint64) (binlog.Head, error) { return w.readHead(ctx, n) }}
+	h, err := policy.Earlier(a, chosen.Chain, t)
+	if err != nil || h.Number == 0 {
+		return nil, err
+	}
+	return ambiguous{fmt.Errorf("%s names a transaction that the backup %s leads to, and there is one of that number in an "+
+		"earlier part of the archive, which ends at %s in the line of history %s: name the backup to begin with, or a time",
+		t, id, h.Last, h.Line())}, nil
 }
 
 // walk goes through the archive of one cluster.

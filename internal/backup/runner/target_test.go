@@ -61,6 +61,39 @@ func backupIn(t *testing.T, bucket *store.Bucket, line, id, gtid string) {
 	}
 }
 
+// TestTransactionOfTwoChains: where an earlier chain has a transaction of that GTID, too, the latest backup does not
+// decide which one is meant, and neither does one before it.
+func TestTransactionOfTwoChains(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	headsOf(t, bucket, 7, map[string][]uint64{"a": {3, 4, 5}, "b": {3, 4, 5, 6}}, "a", "b")
+	backupIn(t, bucket, "b", "b2", "7-1-3")
+	find := func(seq uint64, id string) (*task.Replay, error) {
+		_, r, err := locate(t.Context(), bucket, task.Find{Dir: archiveOf, ID: id,
+			Target: &binlog.Target{GTID: binlog.GTID{Domain: 7, Server: 1, Seq: seq}}})
+		return r, err
+	}
+	refused := func(name string, err error) {
+		var why failure
+		if !errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable ||
+			!strings.Contains(err.Error(), "earlier part of the archive, which ends at 7-1-5 in the line of history "+
+				oneHistory+"/a: name the backup") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := find(4, "")
+	refused("of both", err)
+	if r, err := find(4, "b2"); err != nil || r.From != 5 {
+		t.Errorf("with the backup: %+v, %v", r, err)
+	}
+	if r, err := find(6, ""); err != nil || r.To != 7 {
+		t.Errorf("of the later one alone: %+v, %v", r, err)
+	}
+	backupIn(t, bucket, "a", "b1", "7-1-3")
+	_, err = find(3, "")
+	refused("where the later one begins", err)
+}
+
 // TestFoundRange: what is replayed is what was chosen, to its checksum, in the archive's domain.
 func TestFoundRange(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
