@@ -68,7 +68,7 @@ func (w *world) openStream(a *archiver, n int) {
 	}
 	last, _ := w.position(n)
 	v := w.resume(a.at, fmt.Sprint(w.session), policy.Node{Lines: w.lineage()})
-	if (v.Act == policy.Follow || v.Act == policy.Continue) && w.written(a) {
+	if (v.Act == policy.Follow || v.Act == policy.Continue) && w.written(a, n) {
 		v = policy.Step{Act: policy.Begin, Why: "another server"}
 	}
 	switch v.Act {
@@ -222,14 +222,16 @@ func (w *world) begin(a *archiver, n int, why string) {
 	if !w.gives(n, before) { // what it begins at cannot be read
 		before = binlog.GTID{}
 	}
-	if before != (binlog.GTID{}) {
-		for _, e := range w.nodes[n].log {
-			if w.gtid(e) == last {
-				h.BeforeLast, h.LastSum = before, fmt.Sprint(e.tx)
-			}
+	of := segment{Head: h, at: -1}
+	for _, e := range w.nodes[n].log {
+		if w.gtid(e) != last {
+			continue
+		}
+		if of.at = e.tx; before != (binlog.GTID{}) {
+			of.BeforeLast, of.LastSum = before, fmt.Sprint(e.tx)
 		}
 	}
-	if w.store(a, segment{Head: h}) {
+	if w.store(a, of) {
 		a.from = n + 1
 	}
 }
@@ -245,7 +247,7 @@ func (w *world) flush(a *archiver, mark bool) {
 		a.drop()
 		return
 	}
-	if mark && w.written(a) {
+	if mark && w.written(a, a.node) {
 		a.drop()
 		return
 	}

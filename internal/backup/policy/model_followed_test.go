@@ -83,8 +83,15 @@ func (w *world) seen() (foreign []binlog.GTID) {
 	return foreign
 }
 
-// written reports whether any of them shows that another server has written since the chain began.
-func (w *world) written(a *archiver) bool { return len(w.foreign(a.at, w.seen())) > 0 }
+// written reports whether any of them shows that another server has written since the chain began. n is the node that
+// is followed, or is to be.
+func (w *world) written(a *archiver, n int) bool {
+	seen := w.seen()
+	if w.unaware {
+		_, seen = w.position(n)
+	}
+	return len(w.foreign(a.at, seen)) > 0
+}
 
 func (w *world) gtid(e entry) binlog.GTID {
 	if w.all[e.tx].followed {
@@ -123,7 +130,15 @@ func init() {
 			}))
 		}
 	}
+	mutants["only the followed node is asked what another server has written"] = func(d *decisions) { d.unaware = true }
+	// The node that is followed has a full copy, and what the source wrote is in the binary logs of the others.
+	known["only the followed node is asked what another server has written"] = copied
 	// The archive would begin with an end that the data have not reached, and a base would be made in between.
 	known["the end of a domain is believed before it is there"] = []event{{28, 0, 1}, {28, 0, 1}, {28, 3, 2}, {0, 0, 0},
 		{3, 0, 3}, {12, 0, 0}, {28, 0, 1}, {28, 0, 1}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}}
 }
+
+// copied is a schedule in which a node with a full copy is followed, and what the source wrote after the chain began is
+// in the other nodes' binary logs.
+var copied = []event{{0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {28, 0, 1}, {28, 5, 1}, {0, 0, 0}, {3, 0, 7},
+	{8, 0, 0}}

@@ -18,12 +18,7 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 	if why := policy.Before(b.Base, t); why != "" {
 		return nil, 0, fmt.Errorf("%s", why)
 	}
-	var heads []binlog.Head
-	a := w.archive()
-	for _, n := range a.Numbers {
-		heads = append(heads, w.segments[n].Head)
-	}
-	r, err := w.choose(heads, b.Base, t, w.through)
+	r, err := w.choose(w.heads(), b.Base, t, w.through)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -63,6 +58,13 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 	return txs, c.Late, err
 }
 
+func (w *world) heads() (out []binlog.Head) {
+	for _, n := range w.archive().Numbers {
+		out = append(out, w.segments[n].Head)
+	}
+	return out
+}
+
 // of finds a line whose history begins with some transactions.
 func (w *world) of(txs []int) *history {
 	for i := range w.lines {
@@ -75,6 +77,9 @@ func (w *world) of(txs []int) *history {
 
 // check restores every backup to a target, and breaks the promises that do not hold.
 func (w *world) check(t binlog.Target) {
+	if t.GTID != (binlog.GTID{}) && !w.lies {
+		w.checkUnnamed(t)
+	}
 	for _, b := range w.backups {
 		txs, _, err := w.restore(b, t)
 		if err != nil {
@@ -134,11 +139,14 @@ func (w *world) lastOwn(txs []int) (last int) {
 	return last
 }
 
-// isNumbered reports whether the archive gives a number to the last of some transactions, or the node of the backup, if
-// the archive gives it to none of that line.
+// isNumbered reports whether the archive gives a number to the last of some transactions, also where a chain begins, or
+// the node of the backup, if the archive gives it to none of that line.
 func (w *world) isNumbered(b backup, txs []int, seq uint64) bool {
 	last, of, other := w.lastOwn(txs), w.of(txs).txs, false
 	for _, s := range w.segments {
+		if s.Begins && s.Last.Seq == seq && s.at == last {
+			return true
+		}
 		for k, id := range s.txs {
 			if s.seqs[k] == seq && id == last {
 				return true

@@ -32,7 +32,7 @@ func (w *world) numbers(a *archiver, n int, after binlog.GTID) (answer policy.An
 
 // explain asks all nodes about a hole.
 func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
-	if w.written(a) {
+	if w.written(a, a.node) {
 		a.drop()
 		return false
 	}
@@ -78,7 +78,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 
 // isNext asks the other nodes whether a transaction is the next one there, too.
 func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
-	if w.written(a) {
+	if w.written(a, a.node) {
 		a.drop()
 		return false
 	}

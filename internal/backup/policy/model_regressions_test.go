@@ -7,6 +7,7 @@ import (
 
 // regressions are schedules that have broken a promise once.
 var regressions = map[string][]event{
+	"a chain begins with a number that the one before it has, too, and a backup names it": repeated,
 	"point in time was disabled before the window, and the archive names a time in the future": {
 		{6, 358, 543}, {1, 12, 654}, {27, 427, 317}, {20, 711, 484}, {1, 474, 777}, {3, 655, 253}, {0, 282, 42},
 		{15, 193, 518}, {6, 666, 711}, {15, 926, 195}, {8, 818, 103}, {12, 573, 679}, {17, 178, 855}, {12, 383, 689},
@@ -92,9 +93,7 @@ var regressions = map[string][]event{
 		{27, 511, 95}, {15, 726, 979}, {15, 284, 50}, {12, 290, 368}, {11, 549, 294}, {7, 818, 211}, {11, 588, 333},
 		{15, 711, 13}, {13, 232, 207}, {1, 803, 909}, {8, 154, 953}, {26, 988, 729}, {11, 768, 889}, {3, 484, 709},
 		{23, 428, 181}, {10, 124, 99}, {20, 689, 24}, {23, 36, 256}},
-	"a node with a full copy is followed, and what another server wrote is in the other nodes' binary logs": {
-		{4, 643, 403}, {2, 547, 348}, {2, 913, 645}, {7, 17, 616}, {12, 298, 607}, {28, 174, 211}, {28, 413, 629},
-		{1, 141, 416}, {4, 431, 635}, {8, 997, 518}},
+	"a node with a full copy is followed, and what another server wrote is in the other nodes' binary logs": copied,
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},

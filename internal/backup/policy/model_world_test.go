@@ -66,6 +66,7 @@ type segment struct {
 	binlog.Head
 	txs  []int
 	seqs []uint64 // their numbers
+	at   int      // the last one before it, where a chain begins
 }
 
 // decisions are the functions of package policy that the world runs: a mutant exchanges one of them.
@@ -80,6 +81,7 @@ type decisions struct {
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
 	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, []policy.Base, error)
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
+	earlier func(a policy.Archive, chain uint64, t binlog.Target) (binlog.Head, error)
 	follows func(before, h binlog.Head) bool
 	due     func(d policy.Doomed, needless []uint64, read, now time.Time, after time.Duration) []uint64
 	clock   func(ahead map[string]time.Duration) policy.Clock
@@ -94,12 +96,16 @@ type decisions struct {
 	bynumber bool
 	// unchecked archivers go on from a node without a comparison of its last transaction.
 	unchecked bool
+	// unaware archivers ask the node that they follow alone what another server has written.
+	unaware bool
 	// viewed archivers take a view of the line of history before for the one of its number.
 	viewed bool
 	// heedless restores apply by number what a base lacks.
 	heedless bool
 	// overwriting archivers store a segment in the place of another one.
 	overwriting bool
+	// hasty restores take a GTID for that of a later line of history, too.
+	hasty bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
 	remembering    bool
 	lonely, jobbed bool // archivers remove by their own clock, and backups are complete by that of their Jobs
@@ -109,8 +115,8 @@ func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext,
 		ends: policy.JudgeLast, foreign: policy.Foreign, ended: policy.Ended,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
-		due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock, decide: archival.Decide,
-		expire: schedule.Retain}
+		earlier: policy.Earlier, due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock,
+		decide: archival.Decide, expire: schedule.Retain}
 }
 
 // world is a cluster of three nodes, a store, two archivers, and an operator.

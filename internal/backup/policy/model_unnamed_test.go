@@ -1,0 +1,62 @@
+package policy_test
+
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// checkUnnamed restores to a GTID with the backup that is chosen when none is named: the latest that leads there. No
+// other transaction of the archive has that GTID.
+func (w *world) checkUnnamed(t binlog.Target) {
+	latest := slices.SortedStableFunc(slices.Values(w.backups), func(a, b backup) int { return b.Time.Compare(a.Time) })
+	for _, b := range latest {
+		if b.named != b.ID || policy.Before(b.Base, t) != "" {
+			continue
+		}
+		r, err := w.choose(w.heads(), b.Base, t, w.through)
+		if err != nil {
+			continue
+		}
+		earlier, err := w.earlier(w.archive(), r.Chain, t)
+		if err != nil || earlier.Number > 0 || r.Also.Known() && !w.hasty {
+			return
+		}
+		txs, _, err := w.restore(b, t)
+		if err != nil || w.of(txs) == nil { // that is of the restores with a name
+			return
+		}
+		if len(txs) == len(b.txs) && !w.end().Follows(t.GTID) { // a backup may hold more than is archived
+			return
+		}
+		last := w.lastOwn(txs)
+		for n, s := range w.segments {
+			if i := slices.Index(s.seqs, t.GTID.Seq); i >= 0 && s.txs[i] != last {
+				w.breaks("%s is the transaction %d in the segment %d, and a restore for which no backup is named ends with %d, "+
+					"by %s", t, s.txs[i], n, last, b.ID)
+			}
+		}
+		return
+	}
+}
+
+func init() {
+	mutants["an earlier transaction of a number is not noticed"] = func(d *decisions) {
+		d.earlier = func(policy.Archive, uint64, binlog.Target) (h binlog.Head, _ error) { return h, nil }
+	}
+	mutants["a later transaction of a number is not noticed"] = func(d *decisions) { d.hasty = true }
+	// The lost line of history has a backup, and the one after it has none.
+	known["a later transaction of a number is not noticed"] = []event{{0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0},
+		{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {17, 0, 3}, {0, 0, 0}, {3, 0, 3}, {0, 0, 0}, {3, 0, 3},
+		{8, 0, 0}}
+	// After the recovery a node counts on from a binary log that lacks the last transactions.
+	known["an earlier transaction of a number is not noticed"] = repeated
+}
+
+// repeated is a schedule in which a chain begins with a number that the one before it has, too, in the same line of
+// history. A backup names that.
+var repeated = []event{
+	{2, 25, 438}, {2, 390, 419}, {24, 149, 23}, {3, 165, 861}, {24, 140, 803}, {3, 683, 183}, {0, 280, 152},
+	{0, 979, 324}, {7, 123, 196}, {0, 651, 342}, {17, 257, 923}, {2, 508, 783}, {0, 315, 211}, {6, 681, 95},
+	{12, 476, 113}, {2, 239, 981}, {13, 900, 500}, {0, 847, 399}, {7, 13, 98}}
