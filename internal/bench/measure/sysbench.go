@@ -174,8 +174,8 @@ func warmup(args []string, seconds int, seed int64) []string {
 		"--time="+strconv.Itoa(seconds), "run")
 }
 
-// warmupSeeds are beyond those of all rounds.
-const warmupSeeds = 1000
+// warmupSeeds are beyond those of all runs and attempts.
+const warmupSeeds = 1000000
 
 // firstOf prefers sysbench's own complaint to its exit code.
 func firstOf(text string, err error) error {

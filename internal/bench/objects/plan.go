@@ -36,8 +36,9 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 	switch a.Wire.Kind {
 	case result.KindOLTP:
 		p.OLTP = oltp(cell)
-		// Every round has its own random numbers, and all arms of a round the same.
-		p.Seed += int64(a.Run.Round)
+		// Every attempt has random numbers of its own: with those of another one, on the same data, an update finds its
+		// row as it is to be, and writes nothing.
+		p.Seed += int64(a.Run.Index) + attemptSeeds*int64(a.Wire.Attempt)
 		if cell.Workload.OLTP.Target == "Primary" {
 			p.Hosts = primary(c, domain)
 		}
@@ -63,6 +64,9 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 	}
 	return p
 }
+
+// attemptSeeds are more than the runs of a benchmark.
+const attemptSeeds = 10000
 
 // through is the proxy of a run: its socket, or its Service.
 func through(b *v1alpha1.GaleraBenchmark, cell experiment.Cell) (socket, service string) {

@@ -60,3 +60,27 @@ func TestDeadlines(t *testing.T) {
 		}
 	}
 }
+
+// TestEachAttemptHasRandomNumbersOfItsOwn: with those of another run, on the same data, updates change nothing.
+func TestEachAttemptHasRandomNumbersOfItsOwn(t *testing.T) {
+	b := &v1alpha1.GaleraBenchmark{}
+	b.Spec.Arms, b.Spec.Rounds, b.Spec.Seed = []v1alpha1.BenchmarkArm{{Name: "a"}, {Name: "b"}}, 2, 7
+	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1, 16}}},
+		{Name: "x", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}}}
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.Replicas = 3
+	seeds := map[int64]bool{}
+	for _, run := range experiment.Runs(&b.Spec) {
+		for attempt := 1; attempt <= 2; attempt++ {
+			ask := experiment.StartJob{Wire: run.Wire(attempt), Run: run}
+			p := Plan(b, c, ask, "cluster.local")
+			if again := Plan(b, c, ask, "cluster.local"); seeds[p.Seed] || p.Seed <= b.Spec.Seed || again.Seed != p.Seed {
+				t.Errorf("%s, attempt %d: %d, then %d", run.Name(), attempt, p.Seed, again.Seed)
+			}
+			seeds[p.Seed] = true
+		}
+	}
+	if len(seeds) != 24 {
+		t.Errorf("%d seeds", len(seeds))
+	}
+}
