@@ -124,6 +124,21 @@ type ProxyPoolSpec struct {
 	// +optional
 	// +kubebuilder:default=true
 	Multiplexing *bool `json:"multiplexing,omitempty"`
+	// waitTimeout is how long a statement waits for a connection to a node: while all of them are in use, or while there
+	// is no node for it. Then it fails with error 9001. 1s to 1h. Default: 30s.
+	// +optional
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="waitTimeout must be from 1s to 1h"
+	WaitTimeout *metav1.Duration `json:"waitTimeout,omitempty"`
+	// holdAfterInsert is how many statements a client keeps its connection for after it has inserted an AUTO_INCREMENT
+	// value, ten seconds at most: LAST_INSERT_ID() finds the value there alone. A client that inserts again before gives
+	// its connection back to no other client. 0 is for clients that take the value from the answer to the insert, as
+	// drivers do, or ask for it in the same transaction. 0 to 100. Default: 5.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	HoldAfterInsert *int32 `json:"holdAfterInsert,omitempty"`
 }
 
 // ProxyTLSSpec configures the proxy's certificate.

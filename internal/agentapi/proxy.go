@@ -47,6 +47,12 @@ const (
 	maxProxyNodes = 16
 	// MaxProxyState bounds it in bytes.
 	MaxProxyState = 512 << 10
+	// DefaultProxyWait is how long a statement waits for a connection where nothing is said about it; maxProxyWait is the
+	// longest that ProxySQL takes.
+	DefaultProxyWait = 30 * time.Second
+	maxProxyWait     = time.Hour
+	// DefaultHoldAfterInsert is ProxySQL's own.
+	DefaultHoldAfterInsert int32 = 5
 )
 
 // ProxyMode is which nodes a proxy sends statements to.
@@ -73,6 +79,11 @@ type ProxyState struct {
 	// MaxConnections bounds the connections to one node, MaxFrontendConnections those of clients.
 	MaxConnections         int32 `json:"maxConnections"`
 	MaxFrontendConnections int32 `json:"maxFrontendConnections"`
+	// WaitMilliseconds is how long a statement waits for a connection to a node; 0 is DefaultProxyWait.
+	WaitMilliseconds int64 `json:"waitMilliseconds,omitempty"`
+	// HoldAfterInsert is how many statements a client keeps its connection for after an insert; nil is
+	// DefaultHoldAfterInsert.
+	HoldAfterInsert *int32 `json:"holdAfterInsert,omitempty"`
 	// Multiplexing reports whether clients share connections to nodes between transactions.
 	Multiplexing bool `json:"multiplexing"`
 	// RequireTLS refuses clients without TLS.
@@ -126,6 +137,8 @@ func (s ProxyState) Check() error {
 		must(len(s.Nodes) <= maxProxyNodes, "number of nodes"),
 		must(len(s.Users) <= MaxProxyUsers, "number of users"),
 		must(s.MaxConnections > 0 && s.MaxFrontendConnections > 0, "limit of connections"),
+		must(s.WaitMilliseconds >= 0 && s.WaitMilliseconds <= maxProxyWait.Milliseconds(), "time to wait"),
+		must(s.HoldAfterInsert == nil || *s.HoldAfterInsert >= 0, "statements after an insert"),
 		must(s.CA != "" && s.ControlCA != "", "CA"),
 	}
 	writers := 0
@@ -156,6 +169,8 @@ type ProxyReport struct {
 	Clients int64 `json:"clients"`
 	// Waiting is how many of them wait for a connection to a node.
 	Waiting int64 `json:"waiting,omitempty"`
+	// TimedOut is how many statements have failed since ProxySQL began because they waited for too long.
+	TimedOut int64 `json:"timedOut,omitempty"`
 	// Nodes are the pools of connections.
 	Nodes []ProxyPool `json:"nodes,omitempty"`
 	// Frontend is the proxy's own port, as a handshake has found it.
@@ -176,6 +191,7 @@ func (r ProxyReport) Bounded() ProxyReport {
 	number(&r.Known)
 	number(&r.Clients)
 	number(&r.Waiting)
+	number(&r.TimedOut)
 	text(&r.Version, 64)
 	text(&r.Problem, 1024)
 	fact := func(f *ChannelFact) {

@@ -28,6 +28,9 @@ func TestCheckOfAState(t *testing.T) {
 		"number of users":       func(s *ProxyState) { s.Users = make([]ProxyUser, MaxProxyUsers+1) },
 		"limit of connections":  func(s *ProxyState) { s.MaxConnections = 0 },
 		"limit of connections ": func(s *ProxyState) { s.MaxFrontendConnections = -1 },
+		"time to wait":          func(s *ProxyState) { s.WaitMilliseconds = -1 },
+		"time to wait ":         func(s *ProxyState) { s.WaitMilliseconds = 3600001 },
+		"statements after":      func(s *ProxyState) { s.HoldAfterInsert = new(int32(-1)) },
 		"CA":                    func(s *ProxyState) { s.CA = "" },
 		"CA ":                   func(s *ProxyState) { s.ControlCA = "" },
 		"node":                  func(s *ProxyState) { s.Nodes[0].Address = "10.0.0.1'), (" },
@@ -93,7 +96,8 @@ func FuzzProxyReport(f *testing.F) {
 			return
 		}
 		r = r.Bounded()
-		texts, numbers := []string{r.Version, r.Problem, r.Frontend.Problem}, []int64{r.Revision, r.Known, r.Clients}
+		texts, numbers := []string{r.Version, r.Problem, r.Frontend.Problem}, []int64{r.Revision, r.Known, r.Clients,
+			r.Waiting, r.TimedOut}
 		for _, n := range r.Nodes {
 			texts = append(texts, n.Name, n.Status, n.Backend.Problem)
 			numbers = append(numbers, n.Used, n.Free, n.Queries, n.Errors)

@@ -69,7 +69,13 @@ func TestStateFollowsTheSpec(t *testing.T) {
 	f := facts()
 	s, _ := State(f)
 	if !s.Multiplexing || !s.RequireTLS || s.ServerVersion != "11.8.6-MariaDB" || s.MaxConnections != 50 ||
-		s.MaxFrontendConnections != 2048 || s.Mode != agentapi.ProxyReadWriteSplit {
+		s.MaxFrontendConnections != 2048 || s.Mode != agentapi.ProxyReadWriteSplit || s.WaitMilliseconds != 30000 ||
+		*s.HoldAfterInsert != 5 {
+		t.Errorf("%+v", s)
+	}
+	f.Proxy.Spec.Pool.WaitTimeout = &metav1.Duration{Duration: 2500 * time.Millisecond}
+	f.Proxy.Spec.Pool.HoldAfterInsert = new(int32)
+	if s, _ = State(f); s.WaitMilliseconds != 2500 || *s.HoldAfterInsert != 0 {
 		t.Errorf("%+v", s)
 	}
 	f.Proxy.Spec.Pool.Multiplexing, f.Cluster.Spec.TLS.Clients = new(false), v1alpha1.TLSPreferred

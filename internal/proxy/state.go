@@ -4,6 +4,7 @@ package proxy
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,6 +44,7 @@ func State(f Facts) (agentapi.ProxyState, []v1alpha1.RefusedUser) {
 		Mode:           agentapi.ProxyMode(spec.Mode),
 		Nodes:          nodes(f),
 		MaxConnections: spec.Pool.MaxConnections, MaxFrontendConnections: spec.Pool.MaxFrontendConnections,
+		WaitMilliseconds: wait(spec.Pool).Milliseconds(), HoldAfterInsert: spec.Pool.HoldAfterInsert,
 		Multiplexing: spec.Pool.Multiplexing == nil || *spec.Pool.Multiplexing,
 		RequireTLS:   f.Cluster.Spec.TLS.Clients == v1alpha1.TLSRequired,
 		CA:           f.CA, ControlCA: f.ControlCA,
@@ -56,6 +58,14 @@ func State(f Facts) (agentapi.ProxyState, []v1alpha1.RefusedUser) {
 	var refused []v1alpha1.RefusedUser
 	s.Users, refused = accounts(f)
 	return s, refused
+}
+
+// wait is how long a statement waits for a connection.
+func wait(p v1alpha1.ProxyPoolSpec) time.Duration {
+	if p.WaitTimeout == nil {
+		return agentapi.DefaultProxyWait
+	}
+	return p.WaitTimeout.Duration
 }
 
 // nodes are those with an address. The one behind NAME-primary is the writer, whatever else is known of it: there is no
@@ -174,6 +184,7 @@ func Same(a, b agentapi.ProxyState) bool {
 	a.Revision, b.Revision = 0, 0
 	return a.Mode == b.Mode && slices.Equal(a.Nodes, b.Nodes) && slices.Equal(a.Users, b.Users) &&
 		a.MaxConnections == b.MaxConnections && a.MaxFrontendConnections == b.MaxFrontendConnections &&
+		a.WaitMilliseconds == b.WaitMilliseconds && reflect.DeepEqual(a.HoldAfterInsert, b.HoldAfterInsert) &&
 		a.Multiplexing == b.Multiplexing && a.RequireTLS == b.RequireTLS && a.Local == b.Local &&
 		a.ServerVersion == b.ServerVersion && a.CA == b.CA && a.ControlCA == b.ControlCA
 }

@@ -23,7 +23,7 @@ func facts() Facts {
 	}
 	p := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Name: "pool", Namespace: "demo"}}
 	p.Spec = v1alpha1.GaleraProxySpec{Mode: v1alpha1.ProxyReadWriteSplit, Replicas: 2,
-		Pool: v1alpha1.ProxyPoolSpec{MaxConnections: 50, MaxFrontendConnections: 2048}}
+		Pool: v1alpha1.ProxyPoolSpec{MaxConnections: 50, MaxFrontendConnections: 2048, HoldAfterInsert: new(int32(5))}}
 	return Facts{Proxy: p, Cluster: c, CA: "ca", ControlCA: "control",
 		Addresses:  map[string]string{"shop-0": "10.0.0.1", "shop-1": "10.0.0.2", "shop-2": "10.0.0.3"},
 		ServerName: func(node string) string { return node + ".svc" },
@@ -171,6 +171,8 @@ func TestSame(t *testing.T) {
 			v.SetInt(v.Int() + 1)
 		case reflect.Slice:
 			v.Set(v.Slice(0, 0))
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
 		default:
 			t.Fatal(v.Kind())
 		}

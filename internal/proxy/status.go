@@ -48,7 +48,7 @@ func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int
 	}
 	if writer == "" && s.Mode != agentapi.ProxyReadOnly {
 		return Condition{Reason: v1alpha1.ReasonNoPrimaryKnown,
-			Message: "the cluster has no primary at the moment: statements wait up to ten seconds for one"}
+			Message: "the cluster has no primary at the moment: statements wait for one (spec.pool.waitTimeout)"}
 	}
 	answered := 0
 	for _, pod := range pods {

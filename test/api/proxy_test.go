@@ -46,6 +46,10 @@ func TestProxyAdmission(t *testing.T) {
 		"too many pods":           {"pool", "{clusterRef: {name: shop}, replicas: 17}", "less than or equal to 16"},
 		"no connections": {"pool", "{clusterRef: {name: shop}, pool: {maxConnections: -1}}",
 			"greater than or equal to 1"},
+		"no time to wait": {"pool", "{clusterRef: {name: shop}, pool: {waitTimeout: 500ms}}", "from 1s to 1h"},
+		"holding for too long": {"pool", "{clusterRef: {name: shop}, pool: {holdAfterInsert: 101}}",
+			"less than or equal to 100"},
+		"waiting too long":    {"pool", "{clusterRef: {name: shop}, pool: {waitTimeout: 61m}}", "from 1s to 1h"},
 		"no name of a server": {"pool", "{clusterRef: {name: shop}, tls: {dnsNames: ['a b']}}", "spec.tls.dnsNames"},
 		"a label of the operator": {"pool",
 			"{clusterRef: {name: shop}, service: {labels: {galera-operator.io/cluster: x}}}", "reserved"},
@@ -58,6 +62,8 @@ func TestProxyAdmission(t *testing.T) {
 	must(t, kube.Create(ctx, p))
 	t.Cleanup(func() { _ = kube.Delete(ctx, p) })
 	if p.Spec.Mode != v1alpha1.ProxyPrimary || p.Spec.Pool.MaxConnections != 50 || !*p.Spec.Pool.Multiplexing ||
+		p.Spec.Pool.WaitTimeout.Duration != agentapi.DefaultProxyWait ||
+		*p.Spec.Pool.HoldAfterInsert != agentapi.DefaultHoldAfterInsert ||
 		p.Spec.Image == "" {
 		t.Errorf("%+v", p.Spec)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
@@ -49,5 +50,22 @@ func TestTheLoadedRevisionIsReported(t *testing.T) {
 		if got := p.observe(t.Context(), nil); got.Revision != first.Revision+int64(i) {
 			t.Errorf("after the state %d was loaded, the revision %d is reported", first.Revision+int64(i), got.Revision)
 		}
+	}
+}
+
+// TestTimeoutsAreCounted: a count that ProxySQL did not answer stays, because one that begins again has grown by all of
+// it.
+func TestTimeoutsAreCounted(t *testing.T) {
+	s := state()
+	p := running(t, &scripted{rows: map[string][][]string{"stats_mysql_global": {{"max_connect_timeouts", "4"}},
+		"COUNT(*) FROM stats_mysql_processlist": {{"3"}}}})
+	p.wanted, p.provedAt = &s, time.Now().AddDate(9000, 0, 0)
+	p.report = p.observe(t.Context(), nil)
+	if p.report.TimedOut != 4 || p.report.Waiting != 3 {
+		t.Errorf("%+v", p.report)
+	}
+	p.process = nil
+	if got := p.observe(t.Context(), nil); got.TimedOut != 4 || got.Waiting != 0 {
+		t.Errorf("without ProxySQL: %+v", got)
 	}
 }

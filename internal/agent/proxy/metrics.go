@@ -78,6 +78,9 @@ func Families() []Family {
 			func(f facts, send func(float64, ...string)) { send(float64(f.report.Clients)) }},
 		{"galera_proxy_waiting_clients", "Clients that wait for a connection to a node.", nil,
 			func(f facts, send func(float64, ...string)) { send(float64(f.report.Waiting)) }},
+		{"galera_proxy_timed_out_statements_total", "Statements that failed because they waited too long for a connection " +
+			"to a node.", nil,
+			func(f facts, send func(float64, ...string)) { send(float64(f.report.TimedOut)) }},
 		{"galera_proxy_max_clients", "Limit of connections of clients.", nil,
 			func(f facts, send func(float64, ...string)) {
 				if f.state != nil {

@@ -19,7 +19,7 @@ func TestMetrics(t *testing.T) {
 	s := state()
 	cpu, memory := 2.5, 3e7
 	f := facts{cpuSeconds: &cpu, memoryBytes: &memory, state: &s, heard: time.Unix(1.8e9, 0), report: agentapi.ProxyReport{
-		Revision: 3, Version: "2.7.1", Clients: 7,
+		Revision: 3, Version: "2.7.1", Clients: 7, Waiting: 2, TimedOut: 11,
 		Nodes: []agentapi.ProxyPool{{Name: "shop-0", Used: 4, Free: 1,
 			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedTLS}}, {Name: "shop-1",
 			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext}}, {Name: "shop-2"}}}}
@@ -31,6 +31,8 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, want := range []string{`galera_proxy_info{version="2.7.1",mode="ReadWriteSplit"} 1`, "galera_proxy_ready 1",
 		"galera_proxy_has_writer 1", "galera_proxy_state_received_timestamp_seconds 1.8e+09", "galera_proxy_clients 7",
+		"galera_proxy_waiting_clients 2",
+		"# TYPE galera_proxy_timed_out_statements_total counter", "galera_proxy_timed_out_statements_total 11",
 		"galera_proxy_max_clients 2048", `galera_proxy_node_connections{node="shop-0",state="used"} 4`,
 		"galera_proxy_max_node_connections 50", `galera_proxy_node_encrypted{node="shop-0"} 1`,
 		`galera_proxy_node_encrypted{node="shop-1"} 0`, "# TYPE galera_proxy_cpu_seconds_total counter",

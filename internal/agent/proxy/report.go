@@ -19,7 +19,8 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 	p.mu.Lock()
 	s, before, proofs := p.wanted, p.report, p.proofs
 	p.mu.Unlock()
-	r := agentapi.ProxyReport{Version: before.Version, Frontend: proofs.frontend}
+	r := agentapi.ProxyReport{Version: before.Version, Frontend: proofs.frontend,
+		TimedOut: before.TimedOut} // a counter that was 0 meanwhile would have grown by all of it
 	if s != nil {
 		r.Known = s.Revision
 	}
@@ -40,6 +41,7 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 		return r
 	}
 	r.Clients, r.Waiting = integer(counters["Client_Connections_connected"]), waiting
+	r.TimedOut = integer(counters["max_connect_timeouts"])
 	if r.Version == "" {
 		if rows, err := p.admin.table(ctx, "SELECT @@admin-version"); err == nil && len(rows) > 0 {
 			r.Version, _, _ = strings.Cut(rows[0][0], "-")

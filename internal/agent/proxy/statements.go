@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,6 +43,10 @@ type setting struct{ name, value string }
 // variables leave nothing to ProxySQL's own judgement: its monitor finds no primary, and a statement is never sent
 // twice, because the first one may have been carried out.
 func variables(s agentapi.ProxyState, caFile string) []string {
+	hold := agentapi.DefaultHoldAfterInsert
+	if s.HoldAfterInsert != nil {
+		hold = *s.HoldAfterInsert
+	}
 	var out []string
 	for _, v := range []setting{
 		{"mysql-server_version", s.ServerVersion},
@@ -54,7 +59,9 @@ func variables(s agentapi.ProxyState, caFile string) []string {
 		// A session with autocommit=0 has a transaction from its first read on: it stays on the node where it begins.
 		{"mysql-enforce_autocommit_on_reads", "true"},
 		{"mysql-default_charset", "utf8mb4"},
-		{"mysql-connect_timeout_server_max", "10000"},
+		{"mysql-connect_timeout_server_max", strconv.FormatInt(cmp.Or(s.WaitMilliseconds,
+			agentapi.DefaultProxyWait.Milliseconds()), 10)},
+		{"mysql-auto_increment_delay_multiplex", number(hold)},
 		{"mysql-shun_recovery_time_sec", "1"},
 		{"mysql-verbose_query_error", "false"},
 		{"admin-stats_mysql_connections", "0"},

@@ -76,10 +76,25 @@ func TestNothingIsSentTwice(t *testing.T) {
 	got := statementsOf(state(), "variables")
 	for name, value := range map[string]string{"mysql-query_retries_on_failure": "0", "mysql-monitor_enabled": "false",
 		"mysql-ssl_p2s_ca": "/run/ca.pem", "mysql-have_ssl": "true", "mysql-enforce_autocommit_on_reads": "true",
-		"mysql-connect_timeout_server_max": "10000", "mysql-shun_recovery_time_sec": "1", "mysql-max_connections": "2048",
+		"mysql-connect_timeout_server_max": "30000", "mysql-auto_increment_delay_multiplex": "5",
+		"mysql-shun_recovery_time_sec": "1", "mysql-max_connections": "2048",
 		"mysql-server_version": "11.8.6-MariaDB", "mysql-default_charset": "utf8mb4", "mysql-multiplexing": "true"} {
 		if !strings.Contains(got, "SET variable_value='"+value+"' WHERE variable_name='"+name+"'") {
 			t.Errorf("%s is not %s:\n%s", name, value, got)
+		}
+	}
+}
+
+// TestAConnectionIsWaitedForAndHeldAsIsAsked: for so long a statement waits for one, and for so many it is kept after
+// an insert.
+func TestAConnectionIsWaitedForAndHeldAsIsAsked(t *testing.T) {
+	s := state()
+	s.WaitMilliseconds, s.HoldAfterInsert = 1500, new(int32)
+	got := statementsOf(s, "variables")
+	for _, want := range []string{"'1500' WHERE variable_name='mysql-connect_timeout_server_max'",
+		"'0' WHERE variable_name='mysql-auto_increment_delay_multiplex'"} {
+		if !strings.Contains(got, "SET variable_value="+want) {
+			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
 }
