@@ -67,6 +67,20 @@ func TestGoesBackInBatches(t *testing.T) {
 			t.Errorf("%s: %d heads, %v", name, len(heads), err)
 		}
 	}
+	// What is not needed is not read: it may be gone by then.
+	for _, c := range []struct{ gone, base uint64 }{{segments - 2*batch, first - 3}, {segments - 2*batch, first},
+		{first, first + 1}, {first, first + 3}} {
+		for n := uint64(1); n <= c.gone; n++ {
+			if err := bucket.Delete(t.Context(), segmentKey(n)); err != nil && !store.Missing(err) {
+				t.Fatal(err)
+			}
+		}
+		at := now.Add(time.Duration(c.base)*time.Minute + 90*time.Second) //nolint:gosec // small
+		if r, why, err := w.choose(t.Context(), base(c.base), binlog.Target{Time: at}); why != nil || err != nil ||
+			r.From != c.base+1 {
+			t.Errorf("with the backup at %d, without what is before %d: %+v, %v, %v", c.base, c.gone, r, why, err)
+		}
+	}
 }
 
 // TestThroughUnknown: a store that does not answer until when nothing was written has not answered that it is not

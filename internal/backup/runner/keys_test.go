@@ -89,4 +89,12 @@ func TestAlgorithmOfABackup(t *testing.T) {
 	if err == nil || !errors.As(err, &f) || !strings.Contains(err.Error(), "AES_CTR, and the cluster's with AES_CBC") {
 		t.Errorf("%v", err)
 	}
+	p := places{Places: platform.Places{Keys: t.TempDir(), Run: t.TempDir()}}
+	for _, c := range [][2]string{{"AES_CTR", "AES_CTR"}, {"", "AES_CTR"}, {"AES_CBC", ""}} {
+		m.Algorithm = c[0]
+		if err := takeKeys(task.Restore{Keys: m.Keys, Algorithm: c[1]}, m, p); err != nil &&
+			strings.Contains(err.Error(), "are encrypted with") {
+			t.Errorf("%q into %q: %v", c[0], c[1], err)
+		}
+	}
 }

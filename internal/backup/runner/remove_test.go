@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +130,95 @@ func TestStands(t *testing.T) {
 		there, known := store.Exists(t.Context(), bucket, path.Join(base, manifest.Name))
 		if err != nil || known != nil || (why == "") != whole || there != whole {
 			t.Errorf("whole %v: %q, %v; there: %v, %v", whole, why, err, there, known)
+		}
+		_ = bucket.Close()
+	}
+}
+
+// TestRemovesItsOwn: nothing but the backup goes, whatever its name begins with.
+func TestRemovesItsOwn(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	chained(t, bucket, 0)
+	others := []string{"binlog/through.json", chainDir + "/b/" + manifest.Name, chainDir + "/b00/" + manifest.Name,
+		chainDir + "/binlog/through.json", "demo/shop/u2/b0/part-000000"}
+	for _, key := range append([]string{chainDir + "/b0/part-000000", chainDir + "/b0/000001abc/part-000000"},
+		others...) {
+		if err := store.Write(t.Context(), bucket, key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := remove(t.Context(), bucket, chainDir, "b0"); err != nil {
+		t.Fatal(err)
+	}
+	if left := keys(t, bucket); !slices.Equal(left, others) {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// TestRemovalIsRefused: a removal whose first steps the store refuses removes nothing, and one whose later steps it
+// refuses reports that.
+func TestRemovalIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, of string
+		stays      bool
+	}{
+		"the copy of the manifest":  {http.MethodPut, removing, true},
+		"its manifest":              {http.MethodDelete, manifest.Name, true},
+		"the removal of the copy":   {http.MethodDelete, removing, false},
+		"the removal of a part":     {http.MethodDelete, "part-000000", false},
+		"the reading of a manifest": {http.MethodGet, manifest.Name, true},
+	} {
+		refuses := false
+		f := storetest.NewFake(t, func(r *http.Request, _ []byte, _ bool) (int, string) {
+			if refuses && r.Method == c.method && path.Base(r.URL.Path) == c.of {
+				return http.StatusForbidden, "AccessDenied"
+			}
+			return 0, ""
+		})
+		bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chained(t, bucket, 0)
+		if err := store.Write(t.Context(), bucket, chainDir+"/b0/part-000000", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		refuses = true
+		reason, final := explain(remove(t.Context(), bucket, chainDir, "b0"))
+		refuses = false
+		there, err := store.Exists(t.Context(), bucket, path.Join(chainDir, "b0", manifest.Name))
+		if reason != task.ReasonStoreRefused || !final || there != c.stays || err != nil {
+			t.Errorf("%s is refused: %s %v, the manifest is there: %v, %v", name, reason, final, there, err)
+		}
+		_ = bucket.Close()
+	}
+}
+
+// TestRemovalPutsBack: the manifest that an increment needs is put back where it is gone. One that is there stays as it
+// is.
+func TestRemovalPutsBack(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		bucket := memblob.OpenBucket(nil)
+		chained(t, bucket, 1)
+		base := path.Join(chainDir, "b0")
+		want, err := bucket.ReadAll(t.Context(), path.Join(base, manifest.Name))
+		copied := want
+		switch {
+		case err == nil && there: // the copy is one of before
+			copied = []byte("another")
+		case err == nil:
+			err = bucket.Delete(t.Context(), path.Join(base, manifest.Name))
+		}
+		if err == nil {
+			err = store.Write(t.Context(), bucket, path.Join(base, removing), copied)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		refusedRemoval(t, bucket, free(t.Context(), bucket, chainDir, "b0"))
+		if have, err := bucket.ReadAll(t.Context(), path.Join(base, manifest.Name)); err != nil || !bytes.Equal(have, want) {
+			t.Errorf("it is there: %v; afterwards it is %s, %v", there, have, err)
 		}
 		_ = bucket.Close()
 	}

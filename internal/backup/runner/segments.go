@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -151,7 +150,7 @@ func wrongContent(from io.Reader, h binlog.Head) string {
 	sum := sha256.New()
 	size, err := io.Copy(sum, r)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF):
+	case err != nil:
 		return "it could not be read" // the reader has noted why
 	case h.Empty() && size > 0:
 		return "it holds data, and its head names none"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -115,6 +117,23 @@ func TestCheckArchive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, baseManifest("b2", "0-1-6"), 2, ""},
+		"and one before that": {func(t *testing.T, b *store.Bucket) {
+			text, err := json.Marshal(baseManifest("b0", "0-1-3"))
+			if err == nil {
+				err = store.Write(t.Context(), b, path.Join(archiveOf, "b0", manifest.Name), text)
+			}
+			if err == nil {
+				err = store.Write(t.Context(), b, path.Join(archiveOf, "b1", manifest.Name), []byte("x"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, baseManifest("b2", "0-1-6"), 5, ""},
+		"one before it is being made": {func(t *testing.T, b *store.Bucket) {
+			if err := store.Write(t.Context(), b, path.Join(archiveOf, "b15", "part-000000"), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}, baseManifest("b2", "0-1-6"), 4, ""},
 		"not enabled": {none, baseManifest("b1", ""), 0, ""},
 		"of another line": {none, func() manifest.Manifest {
 			m := baseManifest("b0",
@@ -137,6 +156,8 @@ func TestCheckArchive(t *testing.T) {
 		}, baseManifest("b1", "0-1-4"), 0, "000000000005 of the archive: its content"},
 		"its head is damaged": {func(t *testing.T, b *store.Bucket) { changeSegment(t, b, 5, flip(0)) },
 			baseManifest("b1", "0-1-4"), 0, "000000000005"},
+		"the last one has a damaged head": {func(t *testing.T, b *store.Bucket) { changeSegment(t, b, 6, flip(0)) },
+			baseManifest("b1", "0-1-4"), 0, "000000000006"},
 		"the first that is left has a damaged head": {func(t *testing.T, b *store.Bucket) {
 			removeSegment(t, b, 1, 2)
 			changeSegment(t, b, 3, flip(0))
@@ -162,6 +183,37 @@ func TestCheckArchive(t *testing.T) {
 			!strings.Contains(err.Error(), c.damaged)):
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestCheckArchiveFails: where the store does not answer about the backup before, the archive is neither whole nor
+// damaged.
+func TestCheckArchiveFails(t *testing.T) {
+	for _, of := range []string{"b1/" + manifest.Name, binlog.Key(5), "?" + archiveOf + "/",
+		"?" + binlog.Dir(archiveOf) + "/", "?" + path.Dir(segmentKey(5)) + "/"} {
+		whole := archiveInStore(t)
+		f := storetest.NewFake(t, func(r *http.Request, _ []byte, _ bool) (int, string) {
+			if strings.HasSuffix(r.URL.Path, of) || of == "?"+r.URL.Query().Get("prefix") {
+				return http.StatusForbidden, "AccessDenied"
+			}
+			return 0, ""
+		})
+		for _, key := range keys(t, whole) {
+			text, err := whole.ReadAll(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Put(key, text)
+		}
+		bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := checkArchive(t.Context(), bucket, archiveOf, baseManifest("b2", "0-1-6"))
+		if reason, final := explain(err); reason != task.ReasonStoreRefused || !final || n != 0 {
+			t.Errorf("%s is refused: %d segments, %s %v %v", of, n, reason, final, err)
+		}
+		_ = bucket.Close()
 	}
 }
 

@@ -31,12 +31,7 @@ const (
 func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []place) (base string, r *task.Replay,
 	err error) {
 	var refused error
-	dir := ""
-	for _, f := range found {
-		if dir != "" && f.dir != dir {
-			continue
-		}
-		dir = f.dir // the others are of another cluster of this name
+	for _, f := range found { // of one cluster (pick)
 		r, why, err := findSegments(ctx, bucket, f, t)
 		if err != nil {
 			return "", nil, err

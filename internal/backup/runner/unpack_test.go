@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/pipe"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // tool puts a program in the place of the image's.
@@ -61,6 +63,48 @@ func TestUnpackFails(t *testing.T) {
 	err := unpackMuch(t.Context(), t)
 	if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "exit code 3") || took > 20*time.Second {
 		t.Errorf("after %s: %v", took, err)
+	}
+}
+
+// TestUnpackEnds: what is not unpacked whole is none, whoever has failed: the one who reads the store says why, and
+// mbstream where that one has given all. A full volume is tried again, as one may be made larger.
+func TestUnpackEnds(t *testing.T) {
+	broken := pipe.End{Error: "the store has broken off", Reason: task.ReasonStoreUnreachable}
+	for name, c := range map[string]struct {
+		script string
+		end    pipe.End
+		reason string
+		says   string
+	}{
+		"both end well":         {"cat >/dev/null", pipe.End{}, "", ""},
+		"the stream breaks off": {"cat >/dev/null", broken, task.ReasonStoreUnreachable, "the store has broken off"},
+		"and so does mbstream": {"cat >/dev/null; exit 1", broken, task.ReasonStoreUnreachable,
+			"the store has broken off"},
+		"mbstream fails at its end": {"cat >/dev/null; exit 3", pipe.End{}, task.ReasonToolFailed, "exit code 3"},
+		"the volume is full": {"cat >/dev/null; echo 'No space left on device' >&2; exit 1", pipe.End{},
+			task.ReasonDiskFull, "No space"},
+		"it has the directory of tmp": {`[ "$PWD" = "$TMPDIR" ] && cat >/dev/null`, pipe.End{}, "", ""},
+	} {
+		tool(t, "mbstream", c.script)
+		r := newRestoring(t)
+		stop := r.serve(t, func(_ context.Context, _ pipe.Request, w *pipe.Writer) pipe.End {
+			_, _ = w.Write([]byte("some"))
+			return c.end
+		})
+		err := unpack(t.Context(), manifest.Manifest{StreamBytes: 4}, 0, filepath.Join(t.TempDir(), "d"), r.places)
+		stop()
+		if reason, final := explain(err); reason != c.reason || final || (err == nil) != (c.reason == "") || err != nil &&
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %s %v %v", name, reason, final, err)
+		}
+	}
+}
+
+// TestUnpackTooLittle: mbstream that ends well before it has taken all has not unpacked a backup.
+func TestUnpackTooLittle(t *testing.T) {
+	tool(t, "mbstream", "exit 0")
+	if err := unpackMuch(t.Context(), t); !errors.Is(err, errUnpacked) {
+		t.Errorf("%v", err)
 	}
 }
 
