@@ -187,7 +187,7 @@ func TestLimiter(t *testing.T) {
 }
 
 // TestChecked: a check names what can be restored, the latest first, and not what is broken. What it cannot do, or
-// clean up, is refused, whoever writes.
+// clean up, is refused, also where one alone writes.
 func TestChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		refused string // the method of a request for an object that a check creates once

@@ -66,8 +66,8 @@ func TestUnpackFails(t *testing.T) {
 	}
 }
 
-// TestUnpackEnds: what is not unpacked whole is none, whoever has failed: the one who reads the store says why, and
-// mbstream where that one has given all. A full volume is tried again, as one may be made larger.
+// TestUnpackEnds: what is not unpacked whole is none. The error is that of the store, and mbstream's where the store
+// has given all. A full volume is tried again, as one may be made larger.
 func TestUnpackEnds(t *testing.T) {
 	broken := pipe.End{Error: "the store has broken off", Reason: task.ReasonStoreUnreachable}
 	for name, c := range map[string]struct {
