@@ -62,6 +62,9 @@ func variables(s agentapi.ProxyState, caFile string) []string {
 		{"mysql-connect_timeout_server_max", strconv.FormatInt(cmp.Or(s.WaitMilliseconds,
 			agentapi.DefaultProxyWait.Milliseconds()), 10)},
 		{"mysql-auto_increment_delay_multiplex", number(hold)},
+		// A statement that waits for a connection asks again after a millisecond, or, where ProxySQL 2.7.1 computes a pause
+		// of nothing, when a thread without an event turns again. That is after two seconds by default.
+		{"mysql-poll_timeout", "100"},
 		{"mysql-shun_recovery_time_sec", "1"},
 		{"mysql-verbose_query_error", "false"},
 		{"admin-stats_mysql_connections", "0"},

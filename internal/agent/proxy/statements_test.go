@@ -77,6 +77,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	for name, value := range map[string]string{"mysql-query_retries_on_failure": "0", "mysql-monitor_enabled": "false",
 		"mysql-ssl_p2s_ca": "/run/ca.pem", "mysql-have_ssl": "true", "mysql-enforce_autocommit_on_reads": "true",
 		"mysql-connect_timeout_server_max": "30000", "mysql-auto_increment_delay_multiplex": "5",
+		"mysql-poll_timeout":           "100",
 		"mysql-shun_recovery_time_sec": "1", "mysql-max_connections": "2048",
 		"mysql-server_version": "11.8.6-MariaDB", "mysql-default_charset": "utf8mb4", "mysql-multiplexing": "true"} {
 		if !strings.Contains(got, "SET variable_value='"+value+"' WHERE variable_name='"+name+"'") {
