@@ -1,7 +1,9 @@
 package archiver
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -28,4 +30,29 @@ func TestThroughAway(t *testing.T) {
 			t.Errorf("the store is back, and reported is %+v", now)
 		}
 	})
+}
+
+// TestUnconfirmed: while no other node confirms what one has, transactions are archived all the same, however long they
+// take to be read.
+func TestUnconfirmed(t *testing.T) {
+	for name, slow := range map[string]func(a *server){
+		"an event is read for long":    func(a *server) { a.slow = 3 * interval },
+		"it takes long until it comes": func(a *server) { a.takes = 3 * interval },
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.b.fail("gone")
+				w.c.fail("gone")
+				w.pass(interval)
+				w.a.do(func() { slow(w.a) })
+				w.a.commit(6)
+				w.a.commit(7)
+				w.pass(10 * time.Minute)
+				w.expect("@5 6-6 7-7")
+				if w.reports.now.Problem == "" || !strings.Contains(w.reports.now.Problem, "no other node confirms") {
+					t.Errorf("%+v", w.reports.now)
+				}
+			})
+		})
+	}
 }

@@ -18,6 +18,8 @@ type following struct {
 	next  int // in the log
 	file  int
 	sent  []byte
+	held  binlog.Event // one that is on its way, until
+	due   time.Time
 }
 
 func (f *following) Close() {}
@@ -26,12 +28,16 @@ func (f *following) Event(ctx context.Context, wait time.Duration) (binlog.Event
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		e, changed, err := f.take()
-		if e != nil {
-			time.Sleep(f.slow)
+		if f.held != nil {
+			return f.arriving(wait), ctx.Err()
 		}
-		if e != nil || err != nil {
-			return e, err
+		e, changed, err := f.take()
+		if err != nil {
+			return nil, err
+		}
+		if f.held, f.due = e, time.Now().Add(f.takes); e != nil {
+			time.Sleep(f.slow)
+			continue
 		}
 		select {
 		case <-changed:
@@ -39,6 +45,18 @@ func (f *following) Event(ctx context.Context, wait time.Duration) (binlog.Event
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// arriving is the event that is on its way, nil when it takes longer than is waited for.
+func (f *following) arriving(wait time.Duration) binlog.Event {
+	left := time.Until(f.due)
+	time.Sleep(min(left, wait))
+	if left > wait {
+		return nil
+	}
+	e := f.held
+	f.held = nil
+	return e
 }
 
 // take is what there is now; when there is nothing, the channel is closed at the next change.

@@ -119,8 +119,8 @@ func (r *reader) tick(ctx context.Context) error {
 		}
 	}
 	// The other nodes are looked for again, but not before the archive has gone on: a transaction may be read for longer
-	// than an interval.
-	if r.alone != nil && !r.group.Open() && (r.idle || r.open != nil && r.open.head.Transactions > 0) {
+	// than an interval, and so may a binary log be searched for where it goes on.
+	if r.alone != nil && !r.group.Open() && (r.idle && !r.owes(now) || r.open != nil && r.open.head.Transactions > 0) {
 		return r.alone
 	}
 	// One event may be read for longer than any limit: silence in a transaction is the connection's to notice.
@@ -149,6 +149,11 @@ func (r *reader) tick(ctx context.Context) error {
 		return r.flush(ctx, time.Time{})
 	}
 	return r.flush(ctx, r.early(through))
+}
+
+// owes reports whether the node has committed what it has not given, and may give it yet.
+func (r *reader) owes(now time.Time) bool {
+	return (r.verify || r.mark.Seq > r.last.Seq) && now.Sub(r.moved) <= markTime
 }
 
 // take archives an event.

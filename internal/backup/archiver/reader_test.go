@@ -190,6 +190,17 @@ func TestSource(t *testing.T) {
 			w.commit(6)
 			w.pass(2 * markTime)
 		}, "@5 6-6", "b"},
+		"and the others come back after a while": {func(w *world) {
+			w.b.fail("gone")
+			w.c.fail("gone")
+			w.pass(interval)
+			w.a.do(func() { w.a.silent = true })
+			w.commit(6)
+			w.pass(interval)
+			w.b.fail("")
+			w.c.fail("")
+			w.pass(3 * markTime)
+		}, "@5 6-6", "b"},
 		"it does not give what is compared": {func(w *world) {
 			w.commit(6)
 			w.pass(interval)
@@ -231,24 +242,6 @@ func TestSource(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestUnconfirmed: while no other node confirms what one has, transactions are archived all the same, however long they
-// take to be read.
-func TestUnconfirmed(t *testing.T) {
-	play(t, func(w *world) {
-		w.b.fail("gone")
-		w.c.fail("gone")
-		w.pass(interval)
-		w.a.do(func() { w.a.slow = 3 * interval })
-		w.a.commit(6)
-		w.a.commit(7)
-		w.pass(10 * time.Minute)
-		w.expect("@5 6-6 7-7")
-		if w.reports.now.Problem == "" || !strings.Contains(w.reports.now.Problem, "no other node confirms") {
-			t.Errorf("%+v", w.reports.now)
-		}
-	})
 }
 
 // TestGoesOn: the archive goes on from what the store has, whatever has become of the archiver before.

@@ -230,7 +230,8 @@ type server struct {
 	purged  uint64 // numbers before it are gone
 	down    error
 	silent  bool          // it gives no event
-	slow    time.Duration // what it needs for each event
+	slow    time.Duration // what an event needs to be read
+	takes   time.Duration // until an event comes, meanwhile there is none
 	file    int           // of the binary log that is written
 	rotated map[int]bool  // files that do not begin with a start of the server
 	lines   []binlog.Line
