@@ -32,22 +32,25 @@ func (w *world) reportedThrough() time.Time {
 // TestLastAfterARecovery: while nothing is written after a recovery, no time is reported as archived until two nodes
 // show by binary logs of their own that the archive has the last transaction. Copies do not: the archive begins anew.
 func TestLastAfterARecovery(t *testing.T) {
+	slow := func(a *server) { a.slow = 6 * interval }
+	late := func(a *server) { a.takes = 6 * interval }
 	for name, c := range map[string]struct {
-		since [3]int64 // of a, b and c
-		slow  bool     // a is, and does not show at once that it was started
-		away  bool     // b is
-		later int64    // since of b after a minute, 0 for the same
-		goes  bool     // times are archived within a minute
+		since [3]int64        // of a, b and c
+		slow  func(a *server) // it does not show at once that it was started
+		away  bool            // b is
+		later int64           // since of b after a minute, 0 for the same
+		goes  bool            // times are archived within a minute
 		want  string
 	}{
-		"two have their own":         {[3]int64{1, 7, 12}, false, false, 0, true, "@5 6-7 >b"},
-		"all have a copy of a":       {[3]int64{1, 9, 12}, false, false, 0, false, "@5 6-7 >b @7"},
-		"all ran without one":        {[3]int64{9, 9, 9}, false, false, 0, false, "@5 6-7 >b @7"},
-		"b's agent reports it later": {[3]int64{1, 0, 12}, false, false, 7, false, "@5 6-7 >b"},
-		"b's agent never reports it": {[3]int64{1, 0, 12}, false, false, 0, false, "@5 6-7 >b @7"},
-		"one has its own":            {[3]int64{9, 1, 12}, false, false, 0, false, "@5 6-7 >b @7"},
-		"one has its own, a is slow": {[3]int64{9, 1, 12}, true, false, 0, false, "@5 6-7 >b @7"},
-		"b is away":                  {[3]int64{1, 7, 12}, false, true, 7, false, "@5 6-7 >b"},
+		"two have their own":         {[3]int64{1, 7, 12}, nil, false, 0, true, "@5 6-7 >b"},
+		"all have a copy of a":       {[3]int64{1, 9, 12}, nil, false, 0, false, "@5 6-7 >b @7"},
+		"all ran without one":        {[3]int64{9, 9, 9}, nil, false, 0, false, "@5 6-7 >b @7"},
+		"b's agent reports it later": {[3]int64{1, 0, 12}, nil, false, 7, false, "@5 6-7 >b"},
+		"b's agent never reports it": {[3]int64{1, 0, 12}, nil, false, 0, false, "@5 6-7 >b @7"},
+		"one has its own":            {[3]int64{9, 1, 12}, nil, false, 0, false, "@5 6-7 >b @7"},
+		"one has its own, a is slow": {[3]int64{9, 1, 12}, slow, false, 0, false, "@5 6-7 >b @7"},
+		"one has its own, a is late": {[3]int64{9, 1, 12}, late, false, 0, false, "@5 6-7 >b @7"},
+		"b is away":                  {[3]int64{1, 7, 12}, nil, true, 7, false, "@5 6-7 >b"},
 	} {
 		for _, recovered := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
@@ -55,8 +58,8 @@ func TestLastAfterARecovery(t *testing.T) {
 					w.commit(6, 7)
 					w.pass(3 * interval)
 					w.started(recovered, c.since)
-					if c.slow {
-						w.a.do(func() { w.a.slow = 6 * interval })
+					if c.slow != nil {
+						w.a.do(func() { c.slow(w.a) })
 					}
 					if c.away {
 						w.b.fail("it is started")

@@ -59,7 +59,7 @@ func (r *reader) complete(ctx context.Context) (bool, error) {
 		return true, nil
 	case !r.idle:
 		return false, nil
-	case r.near && (r.logged > 0 && r.logged <= r.upTo() || len(r.all.synced)+len(r.all.away) == 1):
+	case r.isNear() && (r.logged > 0 && r.logged <= r.upTo() || len(r.all.synced)+len(r.all.away) == 1):
 		return true, nil
 	}
 	var err error
@@ -67,9 +67,13 @@ func (r *reader) complete(ctx context.Context) (bool, error) {
 	return r.ended, err
 }
 
+// isNear reports whether this node gives all that it has committed since last. Its agent may know already that it was
+// started with another binary log, before the event that shows a start is here.
+func (r *reader) isNear() bool { return r.near && r.at0.since <= r.upTo() }
+
 // isLast asks the other nodes whether nothing follows the last transaction there either.
 func (r *reader) isLast(ctx context.Context) (bool, error) {
-	asked, waited, err := r.ask(ctx, policy.Asked{Answer: policy.Lacks, Near: r.near}, known{})
+	asked, waited, err := r.ask(ctx, policy.Asked{Answer: policy.Lacks, Near: r.isNear()}, known{})
 	if err != nil {
 		return false, err
 	}
