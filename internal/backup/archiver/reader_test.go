@@ -227,6 +227,16 @@ func TestSource(t *testing.T) {
 			w.commit(7)
 			w.pass(2 * interval)
 		}, "@5 6-7", "b"},
+		"it lacks the last transaction, and nothing follows": {func(w *world) {
+			w.pass(interval)
+			w.b.commit(6)
+			w.c.commit(6)
+			w.pass(interval)
+			if through := w.reportedThrough(); through.After(time.Now().Add(-interval)) {
+				w.t.Errorf("the archive lacks a transaction, and goes to %s", through)
+			}
+			w.pass(2 * markTime)
+		}, "@5 6-6", "b"},
 		"a number is missing everywhere": {func(w *world) {
 			w.commit(6, 8) // 7 was a DDL statement that has failed
 			w.pass(interval)
