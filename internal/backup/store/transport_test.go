@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,7 +39,14 @@ func anotherCA(t *testing.T) []byte {
 // TestRenewedCA: the store's CA alone is trusted, as it is now. What is no CA, or cannot be read, does not have the
 // public ones trusted in its place.
 func TestRenewedCA(t *testing.T) {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	var connections atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	s.StartTLS()
 	defer s.Close()
 	right := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	dir := t.TempDir()
@@ -64,7 +72,13 @@ func TestRenewedCA(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ask(t, client, s.URL, c.name, c.says)
+		before := connections.Load()
+		for range 3 {
+			ask(t, client, s.URL, c.name, c.says)
+		}
+		if n := connections.Load() - before; c.says == "" && n != 1 {
+			t.Errorf("with %s there are %d connections", c.name, n)
+		}
 	}
 	if err := os.Mkdir(file, 0o700); err != nil {
 		t.Fatal(err)
