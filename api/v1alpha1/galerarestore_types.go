@@ -188,9 +188,15 @@ type GaleraRestoreStatus struct {
 	// attempts is the number of Jobs started.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// failures is the number of Jobs that failed.
+	// failures is the number of Jobs of this phase that failed, without those of outages. After five the restore is given
+	// up.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
+	// outages is how many Jobs in a row have ended because the store or the other server did not answer, or because that
+	// server has what keeps its tables from being copied. It is tried again until it does not, after a pause that grows
+	// with this number, up to five minutes.
+	// +optional
+	Outages int32 `json:"outages,omitempty"`
 	// attemptedAt is when the last Job was started.
 	// +optional
 	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`

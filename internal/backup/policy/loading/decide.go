@@ -87,6 +87,12 @@ func begin(to *v1alpha1.GaleraRestoreStatus, f Facts) {
 	to.AttemptedAt = new(metav1.NewTime(f.Now))
 }
 
+// beginLoad begins the first attempt of the load, which has all its attempts, whatever it took to find the source.
+func beginLoad(to *v1alpha1.GaleraRestoreStatus, f Facts) {
+	to.Failures, to.Outages = 0, 0
+	begin(to, f)
+}
+
 // stalls reports whether a person has to do something.
 func stalls(reason string) bool {
 	return reason != v1alpha1.ReasonChecking && reason != v1alpha1.ReasonClusterNotReady
@@ -135,7 +141,7 @@ func finding(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	case f.Job.Done && r.Error == "" && r.Backup != nil:
 		to.Phase, to.ID, to.Directory, to.Store = v1alpha1.RestoreLoading, r.Backup.ID, r.Backup.Dir, f.storeName()
 		to.Location, to.Checksum, to.Replay = f.Job.Location, r.Backup.Checksum, restoration.FoundReplay(r.Replay)
-		begin(to, f)
+		beginLoad(to, f)
 		set(to, f, v1alpha1.ReasonAccessPreparing, "making an account for "+describe(f.Restore), false)
 		return Decision{RequeueAfter: time.Second}
 	case f.Job.Done:
@@ -169,11 +175,16 @@ func waiting(to *v1alpha1.GaleraRestoreStatus, f Facts, d Decision) Decision {
 	return d
 }
 
+// pause is what is left of the pause after an attempt: it grows with those of its kind.
 func pause(to *v1alpha1.GaleraRestoreStatus, now time.Time) time.Duration {
-	if to.Failures == 0 || to.AttemptedAt == nil {
+	n := to.Failures
+	if to.Outages > 0 { // the last one was no failure
+		n = to.Outages
+	}
+	if n == 0 || to.AttemptedAt == nil {
 		return 0
 	}
-	return min(firstPause<<min(to.Failures-1, 10), maxPause) - now.Sub(to.AttemptedAt.Time)
+	return min(firstPause<<min(n-1, 10), maxPause) - now.Sub(to.AttemptedAt.Time)
 }
 
 // loading has the account there, and then follows the Job that loads.
@@ -238,14 +249,18 @@ func complete(to *v1alpha1.GaleraRestoreStatus, f Facts, l task.Loaded) {
 	set(to, f, v1alpha1.ReasonRestoreCompleted, message, false)
 }
 
-// failed ends an attempt, and the restore if another one makes no sense.
+// failed ends an attempt, and the restore if another one makes no sense. Outages use up none of the attempts.
 func failed(to *v1alpha1.GaleraRestoreStatus, f Facts, r task.Result) Decision {
-	to.Failures++
 	reason := r.Reason
 	if reason == "" {
 		reason = v1alpha1.ReasonRestoreFailed
 	}
-	if r.Fatal || to.Failures >= maxFailures && !outage(reason) {
+	if outage(reason) {
+		to.Outages++
+	} else {
+		to.Failures, to.Outages = to.Failures+1, 0
+	}
+	if r.Fatal || to.Failures >= maxFailures {
 		to.Phase = v1alpha1.RestoreFailed
 		message := fmt.Sprintf("%s: the restore has failed, and nothing that was there was changed: %s. "+
 			"Correct the cause, and create another GaleraRestore", describe(f.Restore), r.Error)

@@ -29,8 +29,7 @@ func inspecting(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 		return foundUnsuitable(to, f)
 	case f.Job.Done:
 		to.Phase, to.External = v1alpha1.RestoreLoading, server(f.Restore, *f.Job.Result.Source)
-		to.Failures = 0 // what was corrected on the server leaves the load all its attempts
-		begin(to, f)
+		beginLoad(to, f)
 		set(to, f, v1alpha1.ReasonAccessPreparing, "making an account for "+describe(f.Restore), false)
 		return Decision{RequeueAfter: time.Second}
 	}
@@ -42,10 +41,11 @@ func unsuitable(f Facts) bool {
 	return f.Job.Result.Source != nil && len(f.Job.Result.Source.Findings) > 0
 }
 
-// foundUnsuitable reports the findings until the next check, which begins after a pause: a person corrects them.
+// foundUnsuitable reports the findings until the next check, which begins after a pause: a person corrects them. They
+// use up none of the attempts.
 func foundUnsuitable(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	to.External = server(f.Restore, *f.Job.Result.Source)
-	to.Failures++
+	to.Outages++
 	begin(to, f)
 	set(to, f, v1alpha1.ReasonSourceUnsuitable, restoration.Unsuitable(to.External.Findings), true)
 	return Decision{RequeueAfter: time.Second}

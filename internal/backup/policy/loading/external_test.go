@@ -3,6 +3,7 @@ package loading
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -94,5 +95,38 @@ func TestImportFailures(t *testing.T) {
 		if failed := s.Phase == v1alpha1.RestoreFailed; failed != (tries > 0) || failed && s.Failures != tries {
 			t.Errorf("%s: %+v", reported, s)
 		}
+	}
+}
+
+// TestCausesApart: outages and findings use up none of the five attempts of a load, however they alternate with its
+// failures, and the pause after an attempt grows with those of its kind.
+func TestCausesApart(t *testing.T) {
+	away := ended(task.Result{Error: "why", Reason: task.ReasonSourceUnreachable})
+	bad := ended(task.Result{Source: &task.Source{Findings: []task.Finding{{Name: "PrimaryKeyMissing"}}}})
+	broken := ended(task.Result{Error: "why", Reason: task.ReasonLoadFailed})
+	s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreLoading, Attempts: 1}
+	after := func(o outcome.Outcome, want time.Duration) {
+		t.Helper()
+		Decide(&s, importing(o))
+		if left := pause(&s, noon); left != want {
+			t.Fatalf("the pause is %s, want %s: %+v", left, want, s)
+		}
+	}
+	for n := range maxFailures - 1 {
+		for i, want := range []time.Duration{firstPause, 2 * firstPause, 4 * firstPause, 8 * firstPause, 16 * firstPause} {
+			after([]outcome.Outcome{away, bad}[i%2], want)
+		}
+		for range maxFailures {
+			after(away, maxPause)
+			after(bad, maxPause)
+		}
+		after(broken, firstPause<<n)
+	}
+	if s.Phase != v1alpha1.RestoreLoading || s.Failures != maxFailures-1 || s.Outages != 0 {
+		t.Fatalf("given up, or counted together: %+v", s)
+	}
+	Decide(&s, importing(away))
+	if Decide(&s, importing(broken)); s.Phase != v1alpha1.RestoreFailed || s.Failures != maxFailures {
+		t.Errorf("%+v", s)
 	}
 }
