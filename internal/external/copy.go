@@ -48,6 +48,8 @@ type Options struct {
 	Connections int
 	// Rate bounds what is read of the source, in bytes per second; 0 for no bound.
 	Rate int64
+	// MaxRow is how many bytes the large values of a row may have; 0 for no bound.
+	MaxRow int64
 	// Resumed is the mark of an earlier copy that was cut off, and has left the target; "" for a target without tables.
 	Resumed string
 	// Created is called with the mark once the target has all tables: from then on the copy can be resumed, until Loaded
@@ -334,66 +336,4 @@ func (c *copier) report() {
 	defer c.reporting.Unlock()
 	c.Progress(Progress{Tables: len(c.inventory.Tables), Rows: c.rows.Load(), ExpectedRows: c.expected,
 		Bytes: c.bytes.Load(), Compared: int(c.compared.Load())})
-}
-
-// copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
-func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error {
-	if c.Resumed != "" {
-		if kept, err := c.kept(ctx, from, to, p); kept || err != nil {
-			return err
-		}
-	}
-	columns := p.table.stored()
-	names, selected, kinds := make([]string, len(columns)), make([]string, len(columns)), make([]kind, len(columns))
-	for i, col := range columns {
-		names[i], selected[i], kinds[i] = ident(col.Name), col.selected(), col.kind()
-	}
-	query := "SELECT " + strings.Join(selected, ", ") + " FROM " + p.table.quoted()
-	if len(p.table.Key) > 0 {
-		order := make([]string, len(p.table.Key))
-		for i, k := range p.table.Key {
-			order[i] = ident(k)
-		}
-		query += " FORCE INDEX (PRIMARY)" + p.where() + " ORDER BY " + strings.Join(order, ", ")
-	}
-	rows, err := from.QueryContext(ctx, query)
-	if err != nil {
-		return ofSource("reading "+p.table.String(), err)
-	}
-	defer func() { _ = rows.Close() }()
-	i := inserter{conn: to, begin: "INSERT INTO " + p.table.inTarget() + " (" + strings.Join(names, ", ") + ") VALUES ",
-		kinds: kinds, pace: c.pace, done: func(rows, bytes int) {
-			c.rows.Add(int64(rows))
-			c.bytes.Add(int64(bytes))
-			c.report()
-		}}
-	values, scan := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
-	for n := range values {
-		scan[n] = &values[n]
-	}
-	for rows.Next() {
-		if err := rows.Scan(scan...); err != nil {
-			return ofSource("reading "+p.table.String(), err)
-		}
-		if err := i.add(ctx, values); err != nil {
-			return ofTarget(p.table, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return ofSource("reading "+p.table.String(), err)
-	}
-	if err := i.flush(ctx); err != nil {
-		return ofTarget(p.table, err)
-	}
-	return nil
-}
-
-// ofTarget is an error that writing rows has met.
-func ofTarget(t Table, err error) error {
-	if tooLarge(err) {
-		return fmt.Errorf("%w: one of the table %s takes more than 1 GiB as a statement, in which a byte of a binary column "+
-			"takes two: divide the value over rows, or delete it (SELECT MAX(OCTET_LENGTH(…)) finds it): %w", ErrTooLarge, t,
-			err)
-	}
-	return fmt.Errorf("writing %s: %w", t, err)
 }

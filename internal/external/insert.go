@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
 )
 
 // inserter collects rows for one INSERT, and calls done when they are written.
@@ -24,6 +27,7 @@ func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
 	} else {
 		i.text = append(i.text, ',')
 	}
+	i.text = slices.Grow(i.text, literalsLength(i.kinds, values))
 	i.text = append(i.text, '(')
 	for n, v := range values {
 		if n > 0 {
@@ -49,10 +53,100 @@ func (i *inserter) flush(ctx context.Context) error {
 	if err := i.pace.wait(ctx, int64(i.bytes)); err != nil { // meanwhile nothing more is read
 		return SourceError{err}
 	}
-	if _, err := i.conn.ExecContext(ctx, string(i.text)); err != nil {
+	// Not copied: the text may be large, and stays as it is until the statement has ended.
+	statement := unsafe.String(unsafe.SliceData(i.text), len(i.text))
+	if _, err := i.conn.ExecContext(ctx, statement); err != nil {
 		return err
 	}
-	i.done(i.rows, i.bytes)
+	if i.done(i.rows, i.bytes); len(i.text) > 2*insertBytes {
+		i.text = nil // that of a large row is not kept
+	}
 	i.rows, i.bytes = 0, 0
 	return nil
+}
+
+// literalsLength is what literals take, exactly for large values: a text that grows by and by would be twice in memory.
+func literalsLength(kinds []kind, values []sql.RawBytes) (n int) {
+	for c, v := range values {
+		n += len(v)
+		switch {
+		case len(v) < insertBytes:
+		case kinds[c] == kindBytes:
+			n += len(v)
+		case kinds[c] == kindText:
+			for _, b := range v {
+				if escaped(b) != 0 {
+					n++
+				}
+			}
+		}
+	}
+	return n + 4*len(values) + 2
+}
+
+// copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
+func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error {
+	if c.Resumed != "" {
+		if kept, err := c.kept(ctx, from, to, p); kept || err != nil {
+			return err
+		}
+	}
+	columns := p.table.stored()
+	names, kinds := make([]string, len(columns)), make([]kind, len(columns))
+	for i, col := range columns {
+		names[i], kinds[i] = ident(col.Name), col.kind()
+	}
+	query, sized := c.query(p, columns)
+	rows, err := from.QueryContext(ctx, query)
+	if err != nil {
+		return ofSource("reading "+p.table.String(), err)
+	}
+	defer func() { _ = rows.Close() }()
+	i := inserter{conn: to, begin: "INSERT INTO " + p.table.inTarget() + " (" + strings.Join(names, ", ") + ") VALUES ",
+		kinds: kinds, pace: c.pace, done: func(rows, bytes int) {
+			c.rows.Add(int64(rows))
+			c.bytes.Add(int64(bytes))
+			c.report()
+		}}
+	values, scan := make([]sql.RawBytes, len(columns), len(columns)+1), []any{}
+	if sized {
+		values = values[:len(columns)+1]
+	}
+	for n := range values {
+		scan = append(scan, &values[n])
+	}
+	for rows.Next() {
+		if err := rows.Scan(scan...); err != nil {
+			return ofSource("reading "+p.table.String(), err)
+		}
+		if sized {
+			if err := c.fits(p.table, values[len(columns)]); err != nil {
+				return err
+			}
+		}
+		if err := i.add(ctx, values[:len(columns)]); err != nil {
+			return c.ofTarget(ctx, p.table, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return ofSource("reading "+p.table.String(), err)
+	}
+	if err := i.flush(ctx); err != nil {
+		return c.ofTarget(ctx, p.table, err)
+	}
+	return nil
+}
+
+// query reads a part of a table, with the size of large values as its last column if sized is set.
+func (c *copier) query(p part, columns []Column) (query string, sized bool) {
+	selected, sized := selection(columns, c.MaxRow)
+	query = "SELECT " + strings.Join(selected, ", ") + " FROM " + p.table.quoted()
+	if len(p.table.Key) > 0 {
+		order := make([]string, len(p.table.Key))
+		for i, k := range p.table.Key {
+			order[i] = ident(k)
+		}
+		query += " FORCE INDEX (PRIMARY)" + p.where() + " ORDER BY " + strings.Join(order, ", ")
+	}
+	return query, sized
 }

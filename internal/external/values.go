@@ -56,22 +56,30 @@ func appendValue(to []byte, k kind, v []byte) []byte {
 func appendText(to, v []byte) []byte {
 	to = append(to, '\'')
 	for _, b := range v {
-		switch b {
-		case 0:
-			to = append(to, '\\', '0')
-		case '\n':
-			to = append(to, '\\', 'n')
-		case '\r':
-			to = append(to, '\\', 'r')
-		case 0x1a:
-			to = append(to, '\\', 'Z')
-		case '\\', '\'':
-			to = append(to, '\\', b)
-		default:
+		if e := escaped(b); e != 0 {
+			to = append(to, '\\', e)
+		} else {
 			to = append(to, b)
 		}
 	}
 	return append(to, '\'')
+}
+
+// escaped is what a byte is written as after a backslash, 0 for one that stands for itself.
+func escaped(b byte) byte {
+	switch b {
+	case 0:
+		return '0'
+	case '\n':
+		return 'n'
+	case '\r':
+		return 'r'
+	case 0x1a:
+		return 'Z'
+	case '\\', '\'':
+		return b
+	}
+	return 0
 }
 
 // compared is the expression of a column in a digest: the bytes as they are stored, whatever the connection's character

@@ -99,7 +99,8 @@ func fromServer(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, t task.Tas
 		ServiceAccountName: resources.ServiceAccountName(c), SecurityContext: podSecurity(uid, o),
 		Containers: []corev1.Container{{
 			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
-			Env: env, SecurityContext: containerSecurity(), Resources: memory("1Gi"),
+			Env: env, SecurityContext: containerSecurity(),
+			Resources:                merged(memory("1Gi"), r.Spec.From.External.DeepCopy().Resources),
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}
