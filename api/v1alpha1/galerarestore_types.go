@@ -19,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="Rows",type=integer,JSONPath=`.status.rows`
 // +kubebuilder:printcolumn:name="Completed",type=date,JSONPath=`.status.completedAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Copied",type=string,priority=1,JSONPath=`.status.progress.summary`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of the Jobs' names: at most 40 lower-case letters, digits and '-', starting with a letter"
 type GaleraRestore struct {
@@ -185,6 +186,10 @@ type GaleraRestoreStatus struct {
 	// external is what is known of the other server. Absent for a backup.
 	// +optional
 	External *RestoredServer `json:"external,omitempty"`
+	// progress is how far the copy of the other server is: absent before, at its end, and for a backup. It stays, with its
+	// observedAt, while the Job does not answer.
+	// +optional
+	Progress *CopyProgress `json:"progress,omitempty"`
 	// attempts is the number of Jobs started.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`

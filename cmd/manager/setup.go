@@ -165,13 +165,17 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(leaf), nil)
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now,
-			Calls: &calls.Calls[string, string, task.Copied]{Do: calls.One(func(ctx context.Context, address, leaf string) (
-				task.Copied, error) {
-				return deployed.Get[task.Copied](ctx, address, task.CopiedPort, task.PathCopied, []byte(leaf), nil)
-			})}}).SetupWithManager(mgr),
+			Calls: copies()}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Events: recorder(mgr),
-			Now: time.Now}).SetupWithManager(mgr),
+			Agents: agents, Calls: copies(), Now: time.Now}).SetupWithManager(mgr),
 	)
+}
+
+// copies ask Jobs that copy another server how far they are.
+func copies() *restoring.Progress {
+	return &restoring.Progress{Do: calls.One(func(ctx context.Context, address, leaf string) (task.Copied, error) {
+		return deployed.Get[task.Copied](ctx, address, task.CopiedPort, task.PathCopied, []byte(leaf), nil)
+	})}
 }
 
 // proxies adds the controller of proxies.

@@ -7,15 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,13 +23,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/loading"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
-	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -42,6 +42,8 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 
 // Reconciler brings one GaleraRestore a step further, every time it is asked.
 type Reconciler struct {
@@ -51,6 +53,12 @@ type Reconciler struct {
 	Jobs job.Options
 	// Options render the pod that restores.
 	Options resources.Options
+	// Agents are those of the clusters.
+	Agents interface {
+		Seen(cluster types.NamespacedName) map[string]observe.Seen
+	}
+	// Calls ask the Job that copies another server how far it is.
+	Calls *restoring.Progress
 	// Events records events for users.
 	Events events.EventRecorder
 	// Now is the clock.
@@ -62,6 +70,7 @@ type Reconciler struct {
 
 // Reconcile makes one pass: get, observe, decide, act or write the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	defer r.Calls.EndPass(req.NamespacedName)
 	o := &v1alpha1.GaleraRestore{}
 	defer func() {
 		seen := o.DeepCopy()
@@ -122,7 +131,7 @@ func (r *Reconciler) observe(ctx context.Context, o *v1alpha1.GaleraRestore) (lo
 		return f, err
 	}
 	if err == nil && c.DeletionTimestamp == nil {
-		f.Cluster = c
+		f.Cluster, f.Agents = c, r.Agents.Seen(client.ObjectKeyFromObject(c))
 		if err := r.source(ctx, &f); err != nil {
 			return f, err
 		}
@@ -132,10 +141,17 @@ func (r *Reconciler) observe(ctx context.Context, o *v1alpha1.GaleraRestore) (lo
 			return f, err
 		}
 	}
-	if o.Status.Phase == v1alpha1.RestoreLoading {
-		return f, r.access(ctx, &f)
+	if o.Status.Phase != v1alpha1.RestoreLoading {
+		return f, nil
 	}
-	return f, nil
+	if o.Spec.From.External != nil {
+		if f.Copied, err = restoring.Copied(ctx, r.Live, r.Calls, calls.By{Object: client.ObjectKeyFromObject(o),
+			Cluster: client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.ClusterRef.Name}}, job.Progress(o),
+			f.Job.Address); err != nil {
+			return f, err
+		}
+	}
+	return f, r.access(ctx, &f)
 }
 
 // source finds the backup, or where it is looked for.
@@ -275,59 +291,33 @@ func (r *Reconciler) act(ctx context.Context, f loading.Facts, d loading.Decisio
 			}
 		}
 	}
-	if !d.Load {
-		return nil
+	var errs []error
+	if d.Load {
+		j, err := r.loads(f)
+		if err != nil {
+			return err
+		}
+		errs = append(errs, ownership.Keep(ctx, r.Client, r.Live, o.UID, j))
 	}
-	j, err := r.loads(f)
-	if err != nil {
-		return err
+	// After the Job: what keeps these from being made only keeps the progress from being shown.
+	if d.Access && o.Spec.From.External != nil && f.Cluster != nil {
+		errs = append(errs, restoring.KeepPair(ctx, r.Client, r.Live, o.UID, job.Progress(o), r.Now()))
+		if policy := job.ProgressPolicy(o, f.Cluster, r.Options); policy != nil {
+			errs = append(errs, ownership.Keep(ctx, r.Client, r.Live, o.UID, policy))
+		}
 	}
-	return ownership.Keep(ctx, r.Client, r.Live, o.UID, j)
+	return errors.Join(errs...)
 }
 
-// finds is the Job that looks for the backup, or checks the other server.
-func (r *Reconciler) finds(f loading.Facts) (*batchv1.Job, error) {
-	if f.Restore.Spec.From.External != nil {
-		return job.InspectFor(f.Restore, f.Cluster, r.Jobs)
-	}
-	return job.FindFor(f.Restore, f.Cluster, f.Source.Store, f.Source.Find, r.Jobs)
-}
-
-// loads is the Job that loads.
-func (r *Reconciler) loads(f loading.Facts) (*batchv1.Job, error) {
-	binding := user(f.Restore).BindingName()
-	if f.Restore.Spec.From.External != nil {
-		return job.LoadFrom(f.Restore, f.Cluster, taskOf(f), binding, r.Jobs)
-	}
-	return job.Load(f.Restore, f.Cluster, f.Source.Store, taskOf(f), binding, r.Options, r.Jobs)
-}
-
-// taskOf is what the Job does.
-func taskOf(f loading.Facts) task.Load {
-	o, s := f.Restore, f.Restore.Status
-	t := task.Load{Through: through(o), Into: o.TargetDatabase(), Attempt: s.Attempts,
-		VolumeBytes: f.Cluster.Spec.Storage.Size.Value()}
-	if o.Spec.From.External == nil {
-		t.Settings = restoration.Settings(f.Cluster)
-		t.Restore = task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, Keys: resources.RecordedKeys(f.Cluster),
-			History: uuid.NewSHA1(uuid.NameSpaceOID, []byte(o.UID)).String(),
-			Replay:  restoration.ReplayTo(f.Source.Find.Target, s.Replay, f.Cluster)}
-	}
-	if limit := o.Spec.From.RateLimit; limit != nil {
-		t.Rate = limit.Value()
-	}
-	if d := o.Spec.Database; d != nil {
-		t.Database = string(d.Name)
-		return t
-	}
-	t.Database, t.Table, t.As = string(o.Spec.Table.Database), string(o.Spec.Table.Name), string(o.Spec.Table.As)
-	return t
-}
-
-// tidy removes the account, what was not given a name, and all Jobs, once the restore has ended.
+// tidy removes the account, what was not given a name, all Jobs, and what shows their progress, once the restore has
+// ended.
 func (r *Reconciler) tidy(ctx context.Context, o *v1alpha1.GaleraRestore) error {
 	errs := []error{r.tidyJobs(ctx, o, "")}
-	for _, child := range children(o) {
+	all := children(o)
+	if o.Spec.From.External != nil {
+		all = append(all, job.Progress(o), job.ProgressPolicy(o, &v1alpha1.GaleraCluster{}, r.Options))
+	}
+	for _, child := range all {
 		errs = append(errs, ownership.Remove(ctx, r.Client, r.Live, o.UID, child))
 	}
 	return errors.Join(errs...)
@@ -350,11 +340,6 @@ func (r *Reconciler) tidyJobs(ctx context.Context, o *v1alpha1.GaleraRestore, bu
 	return errors.Join(errs...)
 }
 
-// through is the database of the cluster that tables lie in until they are complete. It is one of this object alone.
-func through(o *v1alpha1.GaleraRestore) string {
-	return "galera_operator_restore_" + strings.ReplaceAll(string(o.UID), "-", "")[:min(8, len(o.UID))]
-}
-
 // SetupWithManager registers the reconciler: it is woken by what it owns, by its cluster, and by its store.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
@@ -364,6 +349,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&batchv1.Job{}).
 		Owns(&v1alpha1.GaleraUser{}).
 		Owns(&v1alpha1.GaleraDatabase{}).
+		WatchesRawSource(r.Calls.Source()).
 		Watches(&v1alpha1.GaleraBackupStore{}, handler.EnqueueRequestsFromMapFunc(r.waiting)).
 		Complete(r)
 }

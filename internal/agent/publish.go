@@ -37,6 +37,9 @@ func (a *agent) publish(step lifecycle.Step) {
 		a.gcache.Report(&r)
 		a.distance.Report(&r)
 	}
+	if space := a.volume.Space(); space != nil && space.Size > 0 { // 0 when it could not be asked
+		r.Volume = &agentapi.VolumeSpace{Free: space.Free, Size: space.Size}
+	}
 	r.OtherPeers = a.group.Others()
 	a.joiner.Report(&r)
 	a.donor.Report(&r)

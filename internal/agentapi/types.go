@@ -192,8 +192,9 @@ type Report struct {
 	Tables string `json:"tables,omitempty"`
 	// Donations counts the transfers of which the member was the donor since its agent started, by kind.
 	Donations map[string]int64 `json:"given,omitempty"`
-	// DataBytes is the size of an SST of the member's data, 0 while not known.
-	DataBytes int64 `json:"dataBytes,omitempty"`
+	// DataBytes is the size of an SST of the member's data, Volume what its volume has; 0, or nil, while not known.
+	DataBytes int64        `json:"dataBytes,omitempty"`
+	Volume    *VolumeSpace `json:"volume,omitempty"`
 	// Backup is the backup the member gives, or gave last; nil when its agent has given none.
 	Backup *BackupReport `json:"backup,omitempty"`
 	// Scheduled are the events of a server that serves, nil while they are not known.

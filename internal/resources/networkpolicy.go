@@ -99,16 +99,24 @@ const portCopied = 8445
 // CopyPolicy returns who may reach the Job that copies another server: the operator, which asks how far it is, also
 // where another policy denies the namespace all else. It is nil where the spec wants no policies, or copies no server.
 func CopyPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.NetworkPolicy {
-	if on := c.Spec.NetworkPolicy.Enabled; on != nil && !*on || c.Spec.BootstrapFrom == nil ||
-		c.Spec.BootstrapFrom.External == nil {
+	if c.Spec.BootstrapFrom == nil || c.Spec.BootstrapFrom.External == nil {
+		return nil
+	}
+	return ProgressPolicy(c, ownedMeta(c, copyPolicyName(c)), map[string]string{v1alpha1.LabelCluster: c.Name,
+		labelComponent: ComponentRestore}, opts)
+}
+
+// ProgressPolicy returns the same for pods with some labels, nil where the cluster's spec wants no policies.
+func ProgressPolicy(c *v1alpha1.GaleraCluster, meta metav1.ObjectMeta, pods map[string]string,
+	opts Options) *networkingv1.NetworkPolicy {
+	if on := c.Spec.NetworkPolicy.Enabled; on != nil && !*on {
 		return nil
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
-		ObjectMeta: ownedMeta(c, copyPolicyName(c)),
+		ObjectMeta: meta,
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name,
-				labelComponent: ComponentRestore}},
+			PodSelector: metav1.LabelSelector{MatchLabels: pods},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{fromOperator(opts, portCopied)},
 		},

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,17 +11,24 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/galerarestore"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -71,10 +79,17 @@ func TestImportFromServer(t *testing.T) {
 	must(t, kube.Create(ctx, c))
 	status.SetCondition(&c.Status.Conditions, c.Generation, v1alpha1.ConditionReady, true, "Ready", "")
 	must(t, kube.Status().Update(ctx, c))
-	later := time.Duration(0)
+	later, free := time.Duration(0), volumes{"shop-0": 5 << 30, "shop-1": 2 << 20, "shop-2": 5 << 30}
 	r := galerarestore.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
-		Options: resources.Options{DefaultImage: "mariadb:11.8"}, Events: events.NewFakeRecorder(20),
-		Now: func() time.Time { return time.Now().Add(later) }}
+		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorNamespace: "galera"},
+		Events:  events.NewFakeRecorder(20), Now: func() time.Time { return time.Now().Add(later) },
+		Agents: free,
+		Calls: &restoring.Progress{Do: calls.One(func(_ context.Context, address, leaf string) (task.Copied, error) {
+			if address != "10.0.0.9" || !strings.Contains(leaf, "BEGIN CERTIFICATE") {
+				return task.Copied{}, errors.New("it asks " + address)
+			}
+			return task.Copied{Rows: 25, Expected: 100, Tables: 2, RestSeconds: 60}, nil
+		})}}
 	restore := &v1alpha1.GaleraRestore{}
 	pass := func(reason string) (jobs batchv1.JobList, users v1alpha1.GaleraUserList) {
 		t.Helper()
@@ -111,7 +126,12 @@ func TestImportFromServer(t *testing.T) {
 	if jobs, _ = pass(v1alpha1.ReasonSourceUnsuitable); len(jobs.Items) != 1 || jobs.Items[0].Name != "crm-load-2" {
 		t.Fatalf("it is not checked again: %+v", jobs.Items)
 	}
-	finish(t, &jobs.Items[0], task.Result{Source: &task.Source{Version: "11.8.3-MariaDB"}})
+	finish(t, &jobs.Items[0], task.Result{Source: &task.Source{Version: "11.8.3-MariaDB", Bytes: 9 << 20}})
+	if _, users = pass(v1alpha1.ReasonDiskFull); len(users.Items) > 0 ||
+		!strings.Contains(restore.Status.Conditions[0].Message, "the volume of shop-1") {
+		t.Fatalf("%d accounts, %+v", len(users.Items), restore.Status)
+	}
+	free["shop-1"] = 5 << 30
 	pass(v1alpha1.ReasonAccessPreparing)
 	if _, users = pass(v1alpha1.ReasonAccessPreparing); len(users.Items) != 1 {
 		t.Fatalf("%d accounts: %+v", len(users.Items), restore.Status)
@@ -134,11 +154,50 @@ func TestImportFromServer(t *testing.T) {
 		l.From.Connections != 1 || !l.From.Plain || l.Database != "crm" || l.Into != "crm" {
 		t.Errorf("%+v", sent.Load)
 	}
+	for _, o := range []client.Object{&corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
+		must(t, kube.Get(ctx, client.ObjectKey{Namespace: ns, Name: "crm-load-progress"}, o))
+	}
+	running := podOf(&jobs.Items[0], "crm-running")
+	must(t, kube.Create(ctx, running))
+	running.Status.Phase, running.Status.PodIP = corev1.PodRunning, "10.0.0.9"
+	running.Status.PodIPs = []corev1.PodIP{{IP: running.Status.PodIP}}
+	must(t, kube.Status().Update(ctx, running))
+	pass(v1alpha1.ReasonRestoring)
+	if p := restore.Status.Progress; p == nil || p.Summary != "25%" || p.ETA == nil || p.Tables != 2 {
+		t.Fatalf("its progress is %+v", p)
+	}
 	finish(t, &jobs.Items[0], task.Result{Loaded: &task.Loaded{Tables: 2, Rows: 9, GTID: "0-1-7"}})
 	jobs, users = pass(v1alpha1.ReasonRestoreCompleted)
+	for _, o := range []client.Object{&corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
+		err := kube.Get(ctx, client.ObjectKey{Namespace: ns, Name: "crm-load-progress"}, o)
+		if !apierrors.IsNotFound(err) || restore.Status.Progress != nil {
+			t.Errorf("it is left: %T, %+v, %v", o, restore.Status.Progress, err)
+		}
+	}
 	if restore.Status.Rows != 9 || restore.Status.External.GTID != "0-1-7" || len(jobs.Items)+len(users.Items) > 0 {
 		t.Errorf("%+v, %d Jobs, %d accounts", restore.Status, len(jobs.Items), len(users.Items))
 	}
+}
+
+// volumes are what agents report as free, by node.
+type volumes map[string]int64
+
+// Seen returns that of all nodes.
+func (v volumes) Seen(types.NamespacedName) map[string]observe.Seen {
+	out := map[string]observe.Seen{}
+	for node, free := range v {
+		out[node] = observe.Seen{Live: true, Report: agentapi.Report{
+			Volume: &agentapi.VolumeSpace{Free: free, Size: 10 << 30}}}
+	}
+	return out
+}
+
+// podOf is a pod of a Job.
+func podOf(j *batchv1.Job, name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: name,
+		Labels:          map[string]string{batchv1.JobNameLabel: j.Name},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: job.Container, Image: "operator"}}}}
 }
 
 // finish ends a Job with a result.
@@ -147,10 +206,7 @@ func finish(t *testing.T, j *batchv1.Job, r task.Result) {
 	ctx := context.Background()
 	text, err := json.Marshal(r)
 	must(t, err)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: j.Name,
-		Labels:          map[string]string{batchv1.JobNameLabel: j.Name},
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: job.Container, Image: "operator"}}}}
+	pod := podOf(j, j.Name)
 	must(t, kube.Create(ctx, pod))
 	pod.Status.Phase = corev1.PodSucceeded
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container,

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/galerarestore"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -75,7 +76,8 @@ func TestRestoreOfATable(t *testing.T) {
 	o.SetNamespace(ns)
 	must(t, kube.Create(ctx, o))
 	r := galerarestore.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
-		Options: resources.Options{DefaultImage: "mariadb:11.8"}, Events: events.NewFakeRecorder(9), Now: time.Now}
+		Options: resources.Options{DefaultImage: "mariadb:11.8"}, Calls: &restoring.Progress{}, Agents: volumes{},
+		Events: events.NewFakeRecorder(9), Now: time.Now}
 	restore := &v1alpha1.GaleraRestore{}
 	pass := func() (jobs batchv1.JobList, users v1alpha1.GaleraUserList, databases v1alpha1.GaleraDatabaseList) {
 		t.Helper()

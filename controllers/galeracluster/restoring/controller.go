@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -55,9 +54,8 @@ type Reconciler struct {
 	Sources clone.Sources
 	Options resources.Options
 	Jobs    job.Options
-	// Calls ask the Job that copies another server, at its address, how far it is. The question is its certificate, in
-	// PEM.
-	Calls *calls.Calls[string, string, task.Copied]
+	// Calls ask the Job that copies another server how far it is.
+	Calls *Progress
 	// Now is the clock.
 	Now func() time.Time
 }

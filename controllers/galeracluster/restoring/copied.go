@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -24,28 +25,42 @@ import (
 // pairTime is for how long the pair of a copy is valid: longer than any copy takes.
 const pairTime = 365 * 24 * time.Hour
 
-// copied asks the Job that copies another server how far it is, nil while it has not answered: the copy goes on in any
-// case, and the pass with it.
-func (r *Reconciler) copied(ctx context.Context, c *v1alpha1.GaleraCluster, address string) (*task.Copied, error) {
+// Progress asks Jobs that copy another server, at their addresses, how far they are. The question is their certificate,
+// in PEM.
+type Progress = calls.Calls[string, string, task.Copied]
+
+// Copied asks one of them, nil while it has not answered: the copy goes on in any case, and the pass with it. secret has
+// its pair.
+func Copied(ctx context.Context, live client.Reader, ask *Progress, by calls.By, secret *corev1.Secret,
+	address string) (*task.Copied, error) {
 	if address == "" {
 		return nil, nil
 	}
-	secret := &corev1.Secret{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: job.CopiedName(c)}, secret)
-	if err != nil {
+	have := &corev1.Secret{}
+	if err := live.Get(ctx, client.ObjectKeyFromObject(secret), have); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	key := client.ObjectKeyFromObject(c)
-	got, err := r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(secret.Data[corev1.TLSCertKey]))
+	got, err := ask.Ask(ctx, by, address, string(have.Data[corev1.TLSCertKey]))
 	if err != nil {
 		return nil, nil //nolint:nilerr // it is asked again, and what was known before says when that was
 	}
 	return &got, nil
 }
 
+func (r *Reconciler) copied(ctx context.Context, c *v1alpha1.GaleraCluster, address string) (*task.Copied, error) {
+	key := client.ObjectKeyFromObject(c)
+	return Copied(ctx, r.Live, r.Calls, calls.By{Cluster: key, Object: key}, job.Copied(c), address)
+}
+
 // pair has the Secret that the Job shows its progress with. The Job needs none to copy.
 func (r *Reconciler) pair(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	have, err := ownership.Theirs(ctx, r.Client, r.Live, c.UID, job.Copied(c, nil, nil))
+	return KeepPair(ctx, r.Client, r.Live, c.UID, job.Copied(c), r.Now())
+}
+
+// KeepPair has the Secret there, with a pair of certificate and key, that a Job shows its progress with.
+func KeepPair(ctx context.Context, kube client.Client, live client.Reader, owner types.UID, secret *corev1.Secret,
+	now time.Time) error {
+	have, err := ownership.Theirs(ctx, kube, live, owner, secret)
 	if err != nil || have != nil {
 		return err
 	}
@@ -54,12 +69,13 @@ func (r *Reconciler) pair(ctx context.Context, c *v1alpha1.GaleraCluster) error 
 		return err
 	}
 	cert, key, err := pki.SelfSign(&x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "copied"},
-		NotBefore: r.Now().Add(-time.Hour), NotAfter: r.Now().Add(pairTime), KeyUsage: x509.KeyUsageDigitalSignature,
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(pairTime), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	if err != nil {
 		return err
 	}
-	return r.Create(ctx, job.Copied(c, cert, key), client.FieldOwner(ownership.FieldOwner))
+	secret.Data = map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key}
+	return kube.Create(ctx, secret, client.FieldOwner(ownership.FieldOwner))
 }
 
 // tidyPair removes it when nothing is copied any more.
@@ -68,7 +84,7 @@ func (r *Reconciler) tidyPair(ctx context.Context, c *v1alpha1.GaleraCluster) er
 	if s == nil || s.External == nil || s.Phase == v1alpha1.RestoreRestoring || s.Phase == v1alpha1.RestoreFinding {
 		return nil
 	}
-	secret := job.Copied(c, nil, nil)
+	secret := job.Copied(c)
 	if err := r.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{}); err != nil {
 		return client.IgnoreNotFound(err)
 	}

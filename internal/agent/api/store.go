@@ -96,7 +96,7 @@ func essence(r agentapi.Report) []byte {
 		server.ReceiveQueue = 0
 		r.Server = &server
 	}
-	r.DataBytes = 0
+	r.DataBytes, r.Volume = 0, nil
 	if r.AtRest != nil {
 		seen := *r.AtRest
 		seen.SampledAt = time.Time{}

@@ -40,8 +40,9 @@ func TestGeneration(t *testing.T) {
 			r.Server = &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 1, Lagging: true}
 		}, true},
 		// The agent renews a join's numbers every ten seconds; what it shows is news.
-		"bytes":    {base, func(r *agentapi.Report) { r.Join = &agentapi.Join{Kind: "SST", Bytes: 2} }, true},
-		"own size": {base, func(r *agentapi.Report) { r.DataBytes = 7 }, false},
+		"bytes":      {base, func(r *agentapi.Report) { r.Join = &agentapi.Join{Kind: "SST", Bytes: 2} }, true},
+		"own size":   {base, func(r *agentapi.Report) { r.DataBytes = 7 }, false},
+		"free space": {base, func(r *agentapi.Report) { r.Volume = &agentapi.VolumeSpace{Free: 7} }, false},
 		"checked": {base, func(r *agentapi.Report) {
 			r.TLS.Channels = map[string]agentapi.ChannelFact{"x": {Observed: "TLS", CheckedAt: time.Unix(2, 0)}}
 		}, false},

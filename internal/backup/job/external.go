@@ -66,28 +66,29 @@ func Import(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv
 	if err != nil {
 		return nil, err
 	}
-	pod := &j.Spec.Template.Spec
+	showProgress(&j.Spec.Template.Spec, CopiedName(c))
+	return j, nil
+}
+
+// showProgress has a pod show how far it is, with the pair in a Secret.
+func showProgress(pod *corev1.PodSpec, name string) {
 	pod.Containers[0].Ports = []corev1.ContainerPort{
 		{Name: "copied", ContainerPort: task.CopiedPort, Protocol: corev1.ProtocolTCP}}
-	secret := &corev1.SecretVolumeSource{SecretName: CopiedName(c), DefaultMode: new(int32(0o440)),
+	secret := &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440)),
 		Optional: new(true)} // it copies without the pair, too
 	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		secret.Items = append(secret.Items, corev1.KeyToPath{Key: key, Path: key})
 	}
 	mount(pod, volumeCopied, task.CopiedDir, corev1.VolumeSource{Secret: secret})
-	return j, nil
 }
 
 // CopiedName is the Secret with the pair that this Job shows when it is asked how far it is.
 func CopiedName(c *v1alpha1.GaleraCluster) string { return c.Name + "-copied" }
 
-// Copied is that Secret.
-func Copied(c *v1alpha1.GaleraCluster, cert, key []byte) *corev1.Secret {
-	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: owned(c, "GaleraCluster", CopiedName(c), c.Name, ComponentRestore),
-		Data:       map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key},
-	}
+// Copied is that Secret, without the pair.
+func Copied(c *v1alpha1.GaleraCluster) *corev1.Secret {
+	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: owned(c, "GaleraCluster", CopiedName(c), c.Name, ComponentRestore)}
 }
 
 // External is what both are given. Accounts that the operator makes are not copied.

@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -64,10 +65,31 @@ func LoadFrom(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, t task.Load,
 		return nil, err
 	}
 	mountAccount(&j.Spec.Template.Spec, binding)
+	showProgress(&j.Spec.Template.Spec, ProgressName(r))
 	if target := TargetName(r); target != "" {
 		j.Labels[v1alpha1.LabelRestoreTarget] = target // those of the pod are the same
 	}
 	return j, nil
+}
+
+// ProgressName is that of the Secret with the pair that this Job shows when it is asked how far it is, and of the
+// NetworkPolicy by which it can be.
+func ProgressName(r *v1alpha1.GaleraRestore) string { return r.Name + "-load-progress" }
+
+// Progress is that Secret, without the pair.
+func Progress(r *v1alpha1.GaleraRestore) *corev1.Secret {
+	return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: ofProgress(r)}
+}
+
+// ProgressPolicy is that NetworkPolicy, nil where the cluster has none.
+func ProgressPolicy(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster,
+	ro resources.Options) *networkingv1.NetworkPolicy {
+	return resources.ProgressPolicy(c, ofProgress(r), map[string]string{v1alpha1.LabelCluster: r.Spec.ClusterRef.Name,
+		component: ComponentLoad, v1alpha1.LabelRestore: r.Name}, ro)
+}
+
+func ofProgress(r *v1alpha1.GaleraRestore) metav1.ObjectMeta {
+	return owned(r, "GaleraRestore", ProgressName(r), r.Spec.ClusterRef.Name, ComponentLoad, v1alpha1.LabelRestore, r.Name)
 }
 
 // serverOf is what both are given.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,7 +24,8 @@ func TestLoadFromJobs(t *testing.T) {
 	r.Spec.ClusterRef.Name = "shop"
 	r.Spec.Database = &v1alpha1.RestoreDatabase{Name: "crm", As: "sales"}
 	r.Spec.From.External = &v1alpha1.RestoreExternal{Host: "db", Port: 3307, Connections: 2,
-		RateLimit: new(resource.MustParse("2Mi")), CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
+		RateLimit: new(resource.MustParse("2Mi")), Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("3000Mi")}}, CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
 		TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}
 	r.Status.Attempts = 999
 	inspect, err := InspectFor(r, c, Options{Image: "operator"})
@@ -43,17 +45,23 @@ func TestLoadFromJobs(t *testing.T) {
 	if inspect.Labels[v1alpha1.LabelRestoreTarget] != "" {
 		t.Error("another restore waits for a check")
 	}
-	mounted := map[string]string{"old": "username password", "ca": "ca.crt", "binding": "host username password ca.crt"}
+	mounted := map[string]string{"old": "username password", "ca": "ca.crt", "binding": "host username password ca.crt",
+		ProgressName(r): "tls.crt tls.key"}
 	for i, j := range []*task.Task{{}, {}} {
 		p := inspect.Spec.Template.Spec
 		want := []string{"old", "ca"}
 		if i == 1 {
-			p, want = pod.Spec, append(want, "binding")
+			p, want = pod.Spec, append(want, "binding", ProgressName(r))
 		}
 		if len(load.Name) > 63 || *p.AutomountServiceAccountToken || !*p.SecurityContext.RunAsNonRoot ||
 			len(p.Containers) != 1 || len(p.InitContainers) > 0 || p.Containers[0].Image != "operator" ||
 			p.NodeSelector["zone"] != "a" || p.ServiceAccountName != resources.ServiceAccountName(c) {
 			t.Errorf("%+v", p)
+		}
+		limits := p.Containers[0].Resources.Limits
+		if limits.Memory().Value() != 3000<<20 || limits.Cpu().IsZero() || !slices.ContainsFunc(p.Containers[0].Env,
+			func(e corev1.EnvVar) bool { return e.Name == "GOMEMLIMIT" && e.Value == "2831155200" }) {
+			t.Errorf("%v, %v", limits, p.Containers[0].Env)
 		}
 		if sc := p.Containers[0].SecurityContext; *sc.AllowPrivilegeEscalation || !*sc.ReadOnlyRootFilesystem {
 			t.Errorf("%+v", sc)
@@ -69,7 +77,8 @@ func TestLoadFromJobs(t *testing.T) {
 				keys = append(keys, item.Key)
 			}
 			have = append(have, v.Secret.SecretName)
-			if strings.Join(keys, " ") != mounted[v.Secret.SecretName] {
+			optional := v.Secret.Optional != nil && *v.Secret.Optional // it copies without the pair, too
+			if strings.Join(keys, " ") != mounted[v.Secret.SecretName] || optional != (v.Secret.SecretName == ProgressName(r)) {
 				t.Errorf("it mounts %v of %s", keys, v.Secret.SecretName)
 			}
 		}
@@ -87,6 +96,19 @@ func TestLoadFromJobs(t *testing.T) {
 			!slices.Equal(x.Databases, []string{"crm"}) || x.Table != "" {
 			t.Errorf("%+v", x)
 		}
+	}
+	policy := ProgressPolicy(r, c, resources.Options{OperatorNamespace: "galera"})
+	for k, v := range policy.Spec.PodSelector.MatchLabels {
+		if pod.Labels[k] != v {
+			t.Errorf("the policy is not about the pod: %v, %v", policy.Spec.PodSelector, pod.Labels)
+		}
+	}
+	if port := pod.Spec.Containers[0].Ports[0].ContainerPort; len(policy.Spec.PodSelector.MatchLabels) != 3 ||
+		port != task.CopiedPort || policy.Spec.Ingress[0].Ports[0].Port.IntVal != port {
+		t.Errorf("the operator cannot ask how far it is: %+v, %+v", policy.Spec, pod.Spec.Containers[0].Ports)
+	}
+	if c.Spec.NetworkPolicy.Enabled = new(false); ProgressPolicy(r, c, resources.Options{}) != nil {
+		t.Error("a policy, though the cluster wants none")
 	}
 	r.Spec.Database, r.Spec.Table = nil, &v1alpha1.RestoreTable{Database: "crm", Name: "people", As: "people"}
 	if x := serverOf(r); x.Table != "people" || x.Databases[0] != "crm" || TargetName(r) != "" {

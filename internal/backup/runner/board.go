@@ -28,6 +28,13 @@ type board struct {
 // newBoard begins to count the time.
 func newBoard(now time.Time) *board { return &board{began: now, said: now} }
 
+// again counts from now on: another copy begins.
+func (b *board) again(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.began, b.now = now, external.Progress{}
+}
+
 // set is the progress that is reported from now on, in the log now and then.
 func (b *board) set(at external.Progress) {
 	b.mu.Lock()

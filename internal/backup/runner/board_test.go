@@ -34,4 +34,12 @@ func TestBoard(t *testing.T) {
 	if got := ask(); got != (task.Copied{Rows: 90, Expected: 100, Bytes: 9000, Tables: 3, Compared: 1}) {
 		t.Errorf("%+v", got)
 	}
+	b.again(time.Now().Add(-10 * time.Second))
+	if got := ask(); got != (task.Copied{}) {
+		t.Errorf("of the copy before: %+v", got)
+	}
+	b.set(external.Progress{Tables: 3, Rows: 50, ExpectedRows: 100})
+	if got := ask(); got.RestSeconds < 9 || got.RestSeconds > 40 {
+		t.Errorf("the rest of another copy takes %d s", got.RestSeconds)
+	}
 }

@@ -53,9 +53,13 @@ func copyRounds(ctx context.Context, t task.Load, to tables.Target, source *sql.
 	r external.Report, err error) {
 	s, of, o, b := selection(t), loadName(t.Attempt), options(*t.From), newBoard(time.Now())
 	o.Progress = b.set
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	go b.serve(serving, task.CopiedDir)
 	for round := 1; ; round++ {
 		var taken tables.Taken
 		say("copying %s", s)
+		b.again(time.Now())
 		if taken, r, err = to.Copy(ctx, source, s, tables.Round(of, round), o); err == nil {
 			l = tables.Loaded{Tables: r.Tables, Rows: r.Rows, LeftOut: taken.LeftOut, GTID: r.GTID}
 			err = to.Publish(ctx, s, taken, l)

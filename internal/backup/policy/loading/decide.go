@@ -16,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -43,7 +44,11 @@ type Facts struct {
 	// Taken reports whether the new database belongs to another owner.
 	Taken bool
 	Job   outcome.Outcome // of the last attempt
-	Now   time.Time
+	// Copied is how far that Job is with copying another server, nil while it has not answered.
+	Copied *task.Copied
+	// Agents is what is known of the agents of the cluster.
+	Agents map[string]observe.Seen
+	Now    time.Time
 }
 
 // Decision is what is to be there in addition to the status.
@@ -63,7 +68,9 @@ func Decide(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	case v1alpha1.RestoreFinding:
 		return finding(to, f)
 	case v1alpha1.RestoreLoading:
-		return loading(to, f)
+		d := loading(to, f)
+		to.Progress = progress(to, f)
+		return d
 	}
 	return Decision{}
 }

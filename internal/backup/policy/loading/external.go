@@ -28,7 +28,12 @@ func inspecting(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	case f.Job.Done && unsuitable(f):
 		return foundUnsuitable(to, f)
 	case f.Job.Done:
-		to.Phase, to.External = v1alpha1.RestoreLoading, server(f.Restore, *f.Job.Result.Source)
+		to.External = server(f.Restore, *f.Job.Result.Source)
+		if p := noRoom(f, to.External.Bytes); p.Reason != "" { // asked again with each pass, about what was checked
+			set(to, f, p.Reason, p.Message, stalls(p.Reason))
+			return Decision{RequeueAfter: PollInterval}
+		}
+		to.Phase = v1alpha1.RestoreLoading
 		beginLoad(to, f)
 		set(to, f, v1alpha1.ReasonAccessPreparing, "making an account for "+describe(f.Restore), false)
 		return Decision{RequeueAfter: time.Second}
@@ -64,6 +69,16 @@ func atWork(to *v1alpha1.GaleraRestoreStatus, r *v1alpha1.GaleraRestore) string 
 	}
 	return fmt.Sprintf("restoring the backup %s%s on a temporary volume, and loading %s", to.ID, upTo(to.Replay),
 		describe(r))
+}
+
+// progress is what is reported of how far the copy of another server is: nothing while no Job copies, and what was
+// known before while it does not answer.
+func progress(to *v1alpha1.GaleraRestoreStatus, f Facts) *v1alpha1.CopyProgress {
+	if f.Restore.Spec.From.External == nil || to.Phase != v1alpha1.RestoreLoading || !f.Job.Exists || f.Job.Done ||
+		f.Job.Foreign {
+		return nil
+	}
+	return restoration.CopyProgress(to.Progress, f.Copied, f.Now)
 }
 
 // asIn describes what the tables were compared with.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
@@ -94,6 +95,38 @@ func TestImportFailures(t *testing.T) {
 		}
 		if failed := s.Phase == v1alpha1.RestoreFailed; failed != (tries > 0) || failed && s.Failures != tries {
 			t.Errorf("%s: %+v", reported, s)
+		}
+	}
+}
+
+// TestImportProgress: how far a copy is, is reported while a Job copies, and stays while that does not answer.
+func TestImportProgress(t *testing.T) {
+	half := &task.Copied{Rows: 50, Expected: 100, Tables: 3}
+	for name, c := range map[string]struct {
+		job    outcome.Outcome
+		copied *task.Copied
+		edit   func(*Facts)
+		want   string
+	}{
+		"it copies":      {outcome.Outcome{Exists: true}, half, nil, "50%"},
+		"no answer":      {outcome.Outcome{Exists: true}, nil, nil, "7%"},
+		"another's Job":  {outcome.Outcome{Exists: true, Foreign: true}, half, nil, ""},
+		"no Job":         {outcome.Outcome{}, half, nil, ""},
+		"it has failed":  {ended(task.Result{Error: "why"}), half, nil, ""},
+		"it is complete": {ended(task.Result{Loaded: &task.Loaded{}}), half, nil, ""},
+		"of a backup, never": {outcome.Outcome{Exists: true}, half, func(f *Facts) { f.Restore.Spec.From.External = nil },
+			""},
+	} {
+		s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreLoading, Attempts: 1,
+			Progress: &v1alpha1.CopyProgress{Rows: 7, Summary: "7%", ObservedAt: metav1.NewTime(noon.Add(-time.Minute))}}
+		f := importing(c.job)
+		f.Copied = c.copied
+		if c.edit != nil {
+			c.edit(&f)
+		}
+		Decide(&s, f)
+		if p := s.Progress; (p == nil) != (c.want == "") || p != nil && p.Summary != c.want {
+			t.Errorf("%s: %+v", name, p)
 		}
 	}
 }

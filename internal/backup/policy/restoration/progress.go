@@ -18,20 +18,24 @@ const progressPause = 10 * time.Second
 func progress(s *v1alpha1.RestoreStatus, f Facts) *v1alpha1.CopyProgress {
 	copies := IsExternal(f.Cluster) && s.Phase == v1alpha1.RestoreRestoring && len(f.Members) > 0 &&
 		f.Members[0].Exists && !f.Members[0].Done && !f.Members[0].Foreign
-	switch {
-	case !copies:
+	if !copies {
 		return nil
-	case f.Copied == nil:
-		return s.Progress
-	case s.Progress != nil && f.Now.Sub(s.Progress.ObservedAt.Time) < progressPause:
-		return s.Progress
 	}
-	is := *f.Copied
+	return CopyProgress(s.Progress, f.Copied, f.Now)
+}
+
+// CopyProgress is what is reported while a Job copies: what it has answered, nil for nothing, unless the report before
+// is recent.
+func CopyProgress(before *v1alpha1.CopyProgress, copied *task.Copied, now time.Time) *v1alpha1.CopyProgress {
+	if copied == nil || before != nil && now.Sub(before.ObservedAt.Time) < progressPause {
+		return before
+	}
+	is := *copied
 	out := &v1alpha1.CopyProgress{Rows: is.Rows, ExpectedRows: is.Expected, Bytes: is.Bytes,
 		Tables: int32(is.Tables), ComparedTables: int32(is.Compared), //nolint:gosec // counts
-		Summary: summary(is), ObservedAt: metav1.NewTime(f.Now.Truncate(time.Second))}
+		Summary: summary(is), ObservedAt: metav1.NewTime(now.Truncate(time.Second))}
 	if is.RestSeconds > 0 {
-		out.ETA = new(metav1.NewTime(f.Now.Add(time.Duration(is.RestSeconds) * time.Second).Truncate(time.Second)))
+		out.ETA = new(metav1.NewTime(now.Add(time.Duration(is.RestSeconds) * time.Second).Truncate(time.Second)))
 	}
 	return out
 }
