@@ -162,6 +162,7 @@ func superseded(in Input) *validate.Problem {
 			galera.Count(*s.Surplus, "transaction"), s.GTID)
 	}
 	return blocking(v1alpha1.ReasonSuperseded, fmt.Sprintf("%s. To follow the other one, delete this cluster, and create "+
-		"it anew with spec.replicaOf. To go on with this one, stop the other one first, then: kubectl patch galeracluster "+
+		"it anew with spec.replicaOf. To go on with this one, stop the other one first, and each further cluster that has "+
+		"followed this one and is PromotionLost: it would take over by itself. Then: kubectl patch galeracluster "+
 		"%s -n %s --type=merge -p '{\"spec\":{\"overrulesPromotion\":\"%s\"}}'", text, c.Name, c.Namespace, s.ID))
 }

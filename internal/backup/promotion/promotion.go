@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +36,9 @@ const (
 // ErrOverruled reports that a person has overruled what the same cluster has recorded before.
 var ErrOverruled = errors.New("a person has overruled there that this cluster takes over, and the other one goes on")
 
+// errDamaged is an object that names no promotion.
+var errDamaged = errors.New("it is no record of a promotion")
+
 // Create stores an object, unless there is one of its name (store.Create).
 type Create func(ctx context.Context, b *store.Bucket, key string, from io.Reader) error
 
@@ -49,19 +54,25 @@ type records struct {
 	// now is the one that counts, nil for none, and next the number of the next one.
 	now  *task.Promotion
 	next uint64
-	// numbers are those of all, and last is the last one that is overruled, 0 for none.
-	numbers map[uint64]bool
-	last    uint64
+	all
+	// last is the number of the last one that is overruled, 0 for none.
+	last uint64
 }
 
+// all are the numbers of the objects: of records, and of those that overrule them.
+type all struct{ numbers, overrules map[uint64]bool }
+
 func find(ctx context.Context, b *store.Bucket, cluster string) (records, error) {
-	numbers, last, err := list(ctx, b, cluster)
+	listed, err := list(ctx, b, cluster)
 	if err != nil {
 		return records{}, err
 	}
-	r := records{next: last + 1, numbers: numbers, last: last}
-	for ; numbers[r.next]; r.next++ {
-		p, err := read(ctx, b, cluster, r.next)
+	r := records{all: listed}
+	for n := range listed.overrules {
+		r.last = max(r.last, n)
+	}
+	for r.next = r.last + 1; r.numbers[r.next]; r.next++ {
+		p, err := read(ctx, b, cluster, r.next, record)
 		if err != nil {
 			return records{}, err
 		}
@@ -72,30 +83,36 @@ func find(ctx context.Context, b *store.Bucket, cluster string) (records, error)
 	return r, nil
 }
 
-// overruled reports whether a person has overruled a promotion of a cluster.
+// overruled reports whether a person has overruled a promotion of a cluster. Where a record is damaged, the object that
+// has overruled it names whose it was.
 func (r records) overruled(ctx context.Context, b *store.Bucket, cluster, uid string) (bool, error) {
 	for n := range r.numbers {
 		if n > r.last {
 			continue
 		}
-		if p, err := read(ctx, b, cluster, n); err != nil || p.UID == uid {
+		p, err := read(ctx, b, cluster, n, record)
+		for _, by := range slices.Sorted(maps.Keys(r.overrules)) {
+			if errors.Is(err, errDamaged) && by >= n {
+				p, err = read(ctx, b, cluster, by, overruled)
+			}
+		}
+		if err != nil || p.UID == uid {
 			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// list returns the numbers of the records, and the last one that is overruled, 0 for none.
-func list(ctx context.Context, b *store.Bucket, cluster string) (numbers map[uint64]bool, last uint64, err error) {
-	numbers = map[uint64]bool{}
+func list(ctx context.Context, b *store.Bucket, cluster string) (all, error) {
+	out := all{map[uint64]bool{}, map[uint64]bool{}}
 	objects := b.List(&blob.ListOptions{Prefix: path.Join(cluster, Directory) + "/"})
 	for {
 		o, err := objects.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return numbers, last, nil
+			return out, nil
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("the promotions could not be listed: %w", err)
+			return all{}, fmt.Errorf("the promotions could not be listed: %w", err)
 		}
 		kind := record
 		text, not := strings.CutSuffix(path.Base(o.Key), overruled)
@@ -107,15 +124,16 @@ func list(ctx context.Context, b *store.Bucket, cluster string) (numbers map[uin
 		switch n, err := strconv.ParseUint(text, 10, 64); {
 		case err != nil || n == 0 || n > most || o.Key != key(cluster, n, kind): // none of these
 		case not:
-			last = max(last, n)
+			out.overrules[n] = true
 		default:
-			numbers[n] = true
+			out.numbers[n] = true
 		}
 	}
 }
 
-func read(ctx context.Context, b *store.Bucket, cluster string, n uint64) (*task.Promotion, error) {
-	text, err := b.ReadAll(ctx, key(cluster, n, record))
+// read reads an object of a kind.
+func read(ctx context.Context, b *store.Bucket, cluster string, n uint64, kind string) (*task.Promotion, error) {
+	text, err := b.ReadAll(ctx, key(cluster, n, kind))
 	if err != nil {
 		return nil, fmt.Errorf("a promotion could not be read: %w", err)
 	}
@@ -125,7 +143,7 @@ func read(ctx context.Context, b *store.Bucket, cluster string, n uint64) (*task
 		err = errors.New("it names no cluster, or no transaction")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the object %s is no record of a promotion: %w", key(cluster, n, record), err)
+		return nil, fmt.Errorf("the object %s is damaged: %w: %w", key(cluster, n, kind), errDamaged, err)
 	}
 	p.Number = n
 	return p, nil

@@ -69,6 +69,48 @@ func TestFirstWins(t *testing.T) {
 	now("3-cccccccc", "0-1-9")
 }
 
+// TestDamagedRecord: a record that is damaged, and was overruled, keeps no cluster from taking over but the one whose it
+// was. It does while nothing shows whose it was.
+func TestDamagedRecord(t *testing.T) {
+	ctx, b := t.Context(), memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = b.Close() })
+	var last *task.Promotion
+	for _, gtid := range []string{"0-1-7", "0-1-5"} {
+		var err error
+		if last, err = Record(ctx, b, store.Create, dir, of("bbbbbbbb-1", gtid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Overrule(ctx, b, dir, *last); err != nil {
+		t.Fatal(err)
+	}
+	for n, text := range map[uint64]string{1: "{}", 2: `{"uid":`} {
+		if err := store.Write(ctx, b, key(dir, n, record), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := Record(ctx, b, store.Create, dir, of("bbbbbbbb-1", "0-1-5")); !errors.Is(err, ErrOverruled) {
+		t.Errorf("what was overruled is recorded again: %+v, %v", p, err)
+	}
+	note, err := b.ReadAll(ctx, key(dir, 2, overruled))
+	if err == nil {
+		err = store.Write(ctx, b, key(dir, 2, overruled), []byte("x"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Record(ctx, b, store.Create, dir, of("cccccccc-1", "0-1-9")); p != nil || !errors.Is(err, errDamaged) ||
+		!strings.Contains(err.Error(), "2.overruled.json") {
+		t.Errorf("without knowing whose it was: %+v, %v", p, err)
+	}
+	if err := store.Write(ctx, b, key(dir, 2, overruled), note); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Record(ctx, b, store.Create, dir, of("cccccccc-1", "0-1-9")); err != nil || p.ID() != "3-cccccccc" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // TestUnknownIsNoPromotion: what cannot be read, listed or written is not taken for a store without a promotion, nor
 // for one with it.
 func TestUnknownIsNoPromotion(t *testing.T) {

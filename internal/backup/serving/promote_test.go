@@ -3,10 +3,13 @@ package serving
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -23,8 +26,8 @@ func TestPromotionIsReported(t *testing.T) {
 		return task.Serve{Dir: "prod/shop/b65191a0", Promotion: &task.Promotion{UID: uid, GTID: "0-1-7"}}
 	}
 	b, other := &board{}, &board{}
-	if b.record(t.Context(), away, of("bbbbbbbb-1")) {
-		t.Error("recorded without a store")
+	if done, decided := b.record(t.Context(), away, of("bbbbbbbb-1")); done || decided {
+		t.Error("recorded without a store, or given up")
 	}
 	if have := b.answer(t); have.Promotion != nil || !strings.Contains(have.Unrecorded, "prod/shop/b65191a0/promotions") {
 		t.Errorf("%+v", have)
@@ -34,8 +37,8 @@ func TestPromotionIsReported(t *testing.T) {
 		have.Unrecorded != "" {
 		t.Errorf("%+v", have)
 	}
-	if other.record(t.Context(), bucket, of("cccccccc-1")) {
-		t.Error("it is not tried again, though another cluster's record counts")
+	if done, decided := other.record(t.Context(), bucket, of("cccccccc-1")); done || !decided {
+		t.Error("it is not tried again, or as often as before, though another cluster's record counts")
 	}
 	have := other.answer(t)
 	if have.Promotion == nil || have.Promotion.UID != "bbbbbbbb-1" {
@@ -44,7 +47,7 @@ func TestPromotionIsReported(t *testing.T) {
 	if err := promotion.Overrule(t.Context(), bucket, of("").Dir, *have.Promotion); err != nil {
 		t.Fatal(err)
 	}
-	if b.record(t.Context(), bucket, of("bbbbbbbb-1")) {
+	if done, decided := b.record(t.Context(), bucket, of("bbbbbbbb-1")); done || !decided {
 		t.Error("recorded again though it was overruled")
 	}
 	if have := b.answer(t); have.Promotion != nil || !strings.Contains(have.Unrecorded, "a person has overruled there") ||
@@ -55,4 +58,45 @@ func TestPromotionIsReported(t *testing.T) {
 	if have := other.answer(t); have.Promotion == nil || have.Promotion.ID() != "2-cccccccc" {
 		t.Errorf("after the first one was overruled: %+v", have)
 	}
+}
+
+// TestLostPromotionIsLookedAt: while another cluster's record counts, the store is asked less and less often, and within
+// a minute after a person has overruled it. A store that is away is asked every few seconds.
+func TestLostPromotionIsLookedAt(t *testing.T) {
+	var pause time.Duration
+	for _, want := range []time.Duration{recordRetry, 2 * recordRetry, 4 * recordRetry, 8 * recordRetry, maxRetry,
+		maxRetry} {
+		if pause = retryAfter(pause, true); pause != want {
+			t.Errorf("%s instead of %s", pause, want)
+		}
+	}
+	for _, before := range []time.Duration{0, maxRetry} {
+		if pause := retryAfter(before, false); pause != recordRetry {
+			t.Errorf("without a store, after %s: %s", before, pause)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		bucket, first := memblob.OpenBucket(nil), task.Promotion{UID: "bbbbbbbb-1", GTID: "0-1-7"}
+		const dir = "prod/shop/b65191a0"
+		counts, err := promotion.Record(t.Context(), bucket, store.Create, dir, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			(&board{}).promote(t.Context(), bucket, task.Serve{Dir: dir, Promotion: &task.Promotion{UID: "cccccccc-1",
+				GTID: "0-1-7"}})
+			close(done)
+		}()
+		time.Sleep(time.Hour)
+		if err := promotion.Overrule(t.Context(), bucket, dir, *counts); err != nil {
+			t.Fatal(err)
+		}
+		overruled := time.Now()
+		<-done
+		if after := time.Since(overruled); after > maxRetry {
+			t.Errorf("it was found after %s", after)
+		}
+		_ = bucket.Close()
+	})
 }
