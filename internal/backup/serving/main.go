@@ -94,14 +94,16 @@ func newStreams(of task.Serve) *streams {
 	if of.Stream != nil {
 		s.servers = of.Stream.Endpoints
 		s.dialled = dialled{who: func() (account, error) { return accountIn(task.UpstreamDir) },
-			trust: func(host string) (*tls.Config, error) { return trusted(*of.Stream, host) }}
+			trust: func(host string) (*tls.Config, error) {
+				return trusted(*of.Stream, host, task.UpstreamCADir, task.UpstreamClientDir)
+			}}
 	}
 	return s
 }
 
 // trusted is how the certificate of a server is verified, which is read anew each time, as all of it.
-func trusted(of task.Stream, host string) (*tls.Config, error) {
-	ca, err := os.ReadFile(filepath.Join(task.UpstreamCADir, task.CA))
+func trusted(of task.Stream, host, caDir, clientDir string) (*tls.Config, error) {
+	ca, err := os.ReadFile(filepath.Join(caDir, task.CA))
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +113,7 @@ func trusted(of task.Stream, host string) (*tls.Config, error) {
 	}
 	out := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: host}
 	if of.Client {
-		pair, err := tls.LoadX509KeyPair(filepath.Join(task.UpstreamClientDir, "tls.crt"),
-			filepath.Join(task.UpstreamClientDir, "tls.key"))
+		pair, err := tls.LoadX509KeyPair(filepath.Join(clientDir, "tls.crt"), filepath.Join(clientDir, "tls.key"))
 		if err != nil {
 			return nil, err
 		}
