@@ -26,7 +26,9 @@ type pooled struct {
 	mu           sync.Mutex
 	acknowledged int
 	failed       map[string]int
-	longest      time.Duration
+	// longest is the longest time that a client had no answer to a statement; answered is when each had one last.
+	longest  time.Duration
+	answered [16]time.Time
 	// latest is when each client has written and read a row last.
 	latest [16]time.Time
 	// slow are the cycles above slowCycle.
@@ -68,7 +70,7 @@ func startPooled(ctx context.Context, cl *harness.Client, service string) *poole
 
 func (p *pooled) write(running context.Context, w int) {
 	ctx := context.WithoutCancel(running)
-	last := time.Now()
+	p.hasAnswer(w)
 	for n := p.from; running.Err() == nil; n++ {
 		began := time.Now()
 		acknowledged, written, err := p.one(ctx, w, n)
@@ -83,11 +85,21 @@ func (p *pooled) write(running context.Context, w int) {
 		if err != nil {
 			p.failed[err.Error()]++
 		} else {
-			p.longest, last = max(p.longest, time.Since(last)), time.Now()
-			p.latest[w] = last
+			p.latest[w] = time.Now()
 		}
 		p.mu.Unlock()
 	}
+}
+
+// hasAnswer notes that a statement of a client was carried out.
+func (p *pooled) hasAnswer(w int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if last := p.answered[w]; !last.IsZero() {
+		p.longest = max(p.longest, now.Sub(last))
+	}
+	p.answered[w] = now
 }
 
 // one writes a row over a connection of the pool, and reads it. written is how long it took until the former.
@@ -103,34 +115,38 @@ func (p *pooled) one(ctx context.Context, w int, n int64) (acknowledged bool, wr
 	if w%2 == 0 {
 		_, err = conn.ExecContext(ctx, "INSERT INTO app.t (w, n) VALUES (?, ?)", w, n)
 	} else {
-		err = transact(ctx, conn, w, n)
+		err = p.transact(ctx, conn, w, n)
 	}
 	if err != nil {
 		return false, 0, fmt.Errorf("write: %w", err)
 	}
+	p.hasAnswer(w)
 	written = time.Since(began)
 	var rows int
 	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM app.t WHERE w = ? AND n = ?", w, n).Scan(&rows); err != nil {
 		return true, written, fmt.Errorf("read: %w", err)
 	}
+	p.hasAnswer(w)
 	if rows != 1 {
 		return true, written, fmt.Errorf("a client reads its own write as %d rows", rows)
 	}
 	return true, written, nil
 }
 
-func transact(ctx context.Context, conn *sql.Conn, w int, n int64) error {
+func (p *pooled) transact(ctx context.Context, conn *sql.Conn, w int, n int64) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, "INSERT INTO app.t (w, n) VALUES (?, ?)", w, n); err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE app.t SET v = v + 1 WHERE w = ? AND n = ?", w, n)
+	for _, s := range []string{"INSERT INTO app.t (w, n) VALUES (?, ?)",
+		"UPDATE app.t SET v = v + 1 WHERE w = ? AND n = ?"} {
+		p.hasAnswer(w)
+		if _, err = tx.ExecContext(ctx, s, w, n); err != nil {
+			_ = tx.Rollback()
+			return err
+		}
 	}
-	if err != nil {
-		_ = tx.Rollback()
-		return err
-	}
+	p.hasAnswer(w)
 	return tx.Commit()
 }
 
