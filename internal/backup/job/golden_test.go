@@ -102,7 +102,12 @@ func rich(s *v1alpha1.GaleraBackupStore, c *v1alpha1.GaleraCluster) {
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname}}}},
 		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone, MaxSkew: 1}}}
-	c.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
+	c.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "of-the-store"}, {Name: "registry"}}
+	c.Spec.OverrulesPromotion, c.Spec.Cutover = "site/standby/b1", &v1alpha1.CutoverSpec{GTID: "5-9-7"}
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Endpoints: []string{"east:3306"},
+		IdentitySecretRef:    c.Spec.BootstrapFrom.IdentitySecretRef,
+		CredentialsSecretRef: &v1alpha1.LocalName{Name: "east"}, TLS: &v1alpha1.EndpointTLS{
+			CASecretRef: v1alpha1.LocalName{Name: "east-ca"}, CertificateSecretRef: &v1alpha1.LocalName{Name: "east-tls"}}}
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": {Text: "500", Number: true}}
 	e := c.Spec.BootstrapFrom.External
 	e.TLS, e.Databases, e.Users, e.Connections, e.Follow = &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{
@@ -131,6 +136,7 @@ func rendered(t *testing.T, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupS
 	b.Spec.ClusterRef.Name, b.Spec.IdentitySecretRef = "shop", &v1alpha1.SecretKey{Name: "key", Key: "identity"}
 	b.Spec.Import = &v1alpha1.BackupImport{Directory: "demo/shop/a54080f9", ID: "i1"}
 	b.Status.ID, b.Status.Directory, b.Status.Attempts, b.Status.Removals = "i2", "demo/shop/0", 8, 9
+	b.Status.Checksum = "of-the-manifest"
 	b.Status.Verification = &v1alpha1.BackupVerification{Attempts: 6}
 	r := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "orders", UID: "r1"}}
 	r.Spec.ClusterRef.Name, r.Status.Attempts = "shop", 3
@@ -154,6 +160,17 @@ func rendered(t *testing.T, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupS
 	j, err = Inspect(c, ro, o)
 	add(j, err)
 	j, err = Import(c, ro, o)
+	add(j, err)
+	c.Status.Reseed = &v1alpha1.ReseedStatus{StartedAt: metav1.Unix(1700000000, 0), Attempts: 4}
+	j, err = Recheck(c, ro, o)
+	add(j, err)
+	from := r.DeepCopy()
+	from.Spec.From.External = &v1alpha1.RestoreExternal{Host: "old.example.org", Port: 3307, Connections: 2,
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, RateLimit: new(resource.MustParse("2Mi")),
+		TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "old-ca"}}}
+	j, err = InspectFor(from, c, o)
+	add(j, err)
+	j, err = LoadFrom(from, c, task.Load{Database: "shop"}, "binding", o)
 	add(j, err)
 	j, err = FindFor(r, c, s, task.Find{Dir: "d"}, o)
 	add(j, err)

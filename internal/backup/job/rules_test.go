@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -129,6 +130,55 @@ func TestTarget(t *testing.T) {
 			if mark, marked := labels[v1alpha1.LabelRestoreTarget]; marked != c.marked || marked && mark != TargetName(r) {
 				t.Errorf("%s: %v", name, labels)
 			}
+		}
+	}
+}
+
+// TestRemovalOfAnImport: a backup that another object has made goes only if it is the one that was imported.
+func TestRemovalOfAnImport(t *testing.T) {
+	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "demo"}}
+	for want, of := range map[string]*v1alpha1.BackupImport{"": nil, "sum": {ID: "i1"}} {
+		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "demo"}}
+		b.Spec.Import, b.Status.Checksum, b.Status.ID = of, "sum", "i1"
+		j, err := Remove(b, nil, s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have task.Task
+		if err := json.Unmarshal([]byte(j.Spec.Template.Spec.Containers[0].Env[0].Value), &have); err != nil ||
+			have.Remove == nil || have.Remove.Checksum != want || have.Remove.ID != "i1" {
+			t.Errorf("%+v, %v", have.Remove, err)
+		}
+	}
+}
+
+// TestNoUpstream: there is a stream where the other cluster is named, and its certificate can be checked.
+func TestNoUpstream(t *testing.T) {
+	tls := &v1alpha1.EndpointTLS{Verify: v1alpha1.VerifyCA}
+	for name, c := range map[string]struct {
+		of   *v1alpha1.ReplicaOf
+		want bool
+	}{
+		"it follows none": {nil, false},
+		"no endpoints":    {&v1alpha1.ReplicaOf{TLS: tls}, false},
+		"no TLS":          {&v1alpha1.ReplicaOf{Endpoints: []string{"east"}}, false},
+		"both":            {&v1alpha1.ReplicaOf{Endpoints: []string{"east"}, TLS: tls}, true},
+	} {
+		of, s := shop(), &v1alpha1.GaleraBackupStore{}
+		of.Spec.ReplicaOf = c.of
+		if have := Upstream(of); (have != nil) != c.want || have != nil && (!have.AnyName || have.Client) {
+			t.Errorf("%s: %+v", name, have)
+		}
+		d, err := Source(of, s, v1alpha1.SecretKey{}, task.Serve{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mounts := map[string]bool{}
+		for _, v := range d.Spec.Template.Spec.Volumes {
+			mounts[v.Name] = true
+		}
+		if mounts[volumeUpstreamCA] != c.want || mounts[volumeUpstream] || mounts[volumeUpstreamClient] {
+			t.Errorf("%s: %v", name, mounts)
 		}
 	}
 }

@@ -92,6 +92,9 @@ func TestSchedule(t *testing.T) {
 	s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{
 		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
 	for what, p := range pods(c) {
+		if what != "check" {
+			expect(what+", with its resources alone", p, "db", "high", "db", "registry")
+		}
 		r := p.Containers[0].Resources
 		if r.Limits.Memory().String() != "2Gi" || r.Limits.Cpu().String() != "1500m" || r.Requests.Memory().
 			String() != "64Mi" {
