@@ -3,10 +3,13 @@ package archiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
 
 // reading is a reader of a, which has read up to the transaction 6, alongside b and c.
@@ -137,4 +140,54 @@ func TestBeginsTransaction(t *testing.T) {
 			t.Errorf("%s: left out %v, %v", name, r.skip, err)
 		}
 	}
+}
+
+// TestTimesOfASegment: a head has the time of its first transaction, and the earliest and the latest ones.
+func TestTimesOfASegment(t *testing.T) {
+	play(t, func(w *world) {
+		w.pass(interval + 500*time.Millisecond)
+		made := time.Now().UTC().Truncate(time.Second)
+		for i, later := range []time.Duration{0, -time.Second, time.Second, 0} {
+			at, n := uint32(made.Add(later).Unix()), uint64(6+i) //nolint:gosec // small, and in this century
+			for _, s := range w.servers() {
+				s.add(gtid(n), binlogtest.Begin(0, 1, n, at, 0), binlogtest.Commit(at, n))
+			}
+		}
+		w.pass(2 * interval)
+		w.expect("@5 6-9")
+		if h := w.heads()[1]; !h.FirstTime.Equal(made) || !h.Earliest.Equal(made.Add(-time.Second)) ||
+			!h.LastTime.Equal(made.Add(time.Second)) {
+			t.Errorf("from %s to %s, not before %s, by %s", h.FirstTime, h.LastTime, h.Earliest, made)
+		}
+	})
+}
+
+// TestHolesOfASegment: numbers that are missing on all nodes are named, so that a restore does not miss them, and the
+// seqnos of some transactions are; a segment names as many holes as its head can.
+func TestHolesOfASegment(t *testing.T) {
+	play(t, func(w *world) {
+		w.pass(interval)
+		w.commit(6)
+		for n := uint64(8); n <= 6+2*(binlog.MaxHoles+1); n += 2 {
+			w.commit(n)
+		}
+		w.pass(3 * interval)
+		const full = 6 + 2*binlog.MaxHoles
+		w.expect(fmt.Sprintf("@5 6-%d %d-%d", full, full+2, full+2))
+		all := w.heads()
+		for i, h := range all[1:] {
+			for k, hole := range h.Holes {
+				after := uint64(6 + 2*(k+i*binlog.MaxHoles)) //nolint:gosec // small
+				if hole.After != gtid(after) || hole.Next != gtid(after+2) || hole.Why == "" {
+					t.Errorf("the hole %d of %d: %+v", k, h.Number, hole)
+				}
+			}
+			if len(h.Holes) != []int{binlog.MaxHoles, 1}[i] {
+				t.Errorf("%d has %d holes", h.Number, len(h.Holes))
+			}
+		}
+		if have := all[1].SeqnoAtLeast(10); have != 10 {
+			t.Errorf("0-1-10 has the seqno %d at least", have)
+		}
+	})
 }

@@ -18,9 +18,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// TestUnfinishedChecks: what checks have left in a bucket is looked for by its name, once a store and not once a backup.
+// TestUnfinishedChecks: what checks have left in a bucket is looked for by its name, and not where a backup is removed.
 func TestUnfinishedChecks(t *testing.T) {
-	for dir, want := range map[string]string{"": "report", strings.TrimSuffix(backupKey, "/"): ".check-abc234-once report"} {
+	const check = ".check-abc234-once"
+	for dir, want := range map[string]string{"": "report", strings.TrimSuffix(backupKey, "/"): check + " report"} {
 		var lists []string
 		f := storetest.NewFake(t, func(r *http.Request, _ []byte, _ bool) (int, string) {
 			if q := r.URL.Query(); q.Has("list-type") {
@@ -28,7 +29,7 @@ func TestUnfinishedChecks(t *testing.T) {
 			}
 			return 0, ""
 		})
-		for _, key := range []string{".check-abc234-once", "report"} {
+		for _, key := range []string{check, "report"} {
 			f.Put(key, []byte("x")) // long ago
 		}
 		b, err := OpenWith(t.Context(), f.Store, f.Dir)

@@ -33,8 +33,8 @@ func signature(r *http.Request, region, id, secret, token string) (string, error
 		return "", err
 	}
 	err = v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }).SignHTTP(r.Context(),
-		aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: token}, again, r.Header.Get("X-Amz-Content-Sha256"), "s3", region,
-		at)
+		aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: token}, again,
+		r.Header.Get("X-Amz-Content-Sha256"), "s3", region, at)
 	return again.Header.Get("Authorization"), err
 }
 
