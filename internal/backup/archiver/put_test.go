@@ -89,3 +89,46 @@ func TestUploadBreaksOff(t *testing.T) {
 		}
 	})
 }
+
+// TestFlush: a time until which all is archived is stored where one is known, and the last transaction was compared. The
+// next session asks no node about the first transaction only if all was there, and another node numbers alike.
+func TestFlush(t *testing.T) {
+	for name, c := range map[string]struct {
+		open, through, verify, alike bool
+		stored                       bool   // that nothing followed
+		view                         string // that is known to have nothing after it
+	}{
+		"nothing, until a time":           {through: true, alike: true, stored: true, view: "v"},
+		"and it is not known from others": {through: true, stored: true},
+		"nothing, and no time":            {alike: true},
+		"nothing, and not compared":       {through: true, alike: true, verify: true},
+		"a segment, until a time":         {open: true, through: true, alike: true, view: "v"},
+		"a segment, and no time":          {open: true, alike: true},
+		"a segment of one node":           {open: true, through: true},
+	} {
+		a := newServer("a")
+		a.commit(6)
+		a.view = "v"
+		r := reading(a, newServer("b"), newServer("c"))
+		r.store, r.known, r.at = newStore(t), time.Now(), place{binlog.Head{Number: 1, Last: gtid(5), Lines: a.lines}}
+		r.archiver.view = ""
+		r.verify, r.alike = c.verify, c.alike
+		if c.open {
+			r.open = spoolOf(t, 1)
+			r.open.head.Transactions, r.open.head.First, r.open.head.Last = 1, gtid(6), gtid(6)
+		}
+		through := time.Time{}
+		if c.through {
+			through = time.Now()
+		}
+		if err := r.flush(t.Context(), through); err != nil {
+			t.Fatal(name, err)
+		}
+		stored, err := r.store.bucket.Exists(t.Context(), "demo/shop/1/binlog/"+binlog.ThroughName)
+		if err != nil || stored != c.stored || r.view != c.view || (r.at.Number == 2) != c.open ||
+			c.open && (r.from != "a" || r.at.Last != gtid(6) || r.open != nil) {
+			t.Errorf("%s: a time is stored %v, the view is %q, the archive ends at %d of %q, %v", name, stored, r.view,
+				r.at.Number, r.from, err)
+		}
+	}
+}
