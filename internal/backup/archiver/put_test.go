@@ -90,8 +90,8 @@ func TestUploadBreaksOff(t *testing.T) {
 	})
 }
 
-// TestFlush: a time until which all is archived is stored where one is known, and the last transaction was compared. The
-// next session asks no node about the first transaction only if all was there, and another node numbers alike.
+// TestFlush: a time until which all is archived is stored where one is known, and the last transaction was compared.
+// The next session asks no node about the first transaction only if all was there, and another node numbers alike.
 func TestFlush(t *testing.T) {
 	for name, c := range map[string]struct {
 		open, through, verify, alike bool

@@ -107,8 +107,8 @@ func TestStill(t *testing.T) {
 	}
 }
 
-// TestBeginsTransaction: the transaction that begins is the next one, or the one that is compared. One of the node itself is left
-// out, and one of another server ends it.
+// TestBeginsTransaction: the transaction that begins is the next one, or the one that is compared. One of the node
+// itself is left out, and one of another server ends it.
 func TestBeginsTransaction(t *testing.T) {
 	const refuses, looksAgain = "refuses", "looks again"
 	for name, c := range map[string]struct {
