@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +50,12 @@ func (f facts) used() facts {
 
 // Families are the pod's metrics.
 func Families() []Family {
-	return append([]Family{
+	return slices.Concat(stateFamilies(), clientFamilies(), nodeFamilies(), containerFamilies())
+}
+
+// stateFamilies are what the pod runs with.
+func stateFamilies() []Family {
+	return []Family{
 		{"galera_proxy_info", "Version of ProxySQL, and where statements go.", []string{"version", "mode"},
 			func(f facts, send func(float64, ...string)) {
 				if f.state != nil {
@@ -74,6 +80,12 @@ func Families() []Family {
 		{"galera_proxy_state_received_timestamp_seconds", "When the operator sent a state last, or the pod began; " +
 			"for a sidecar: when the primary answered last.", nil,
 			func(f facts, send func(float64, ...string)) { send(float64(f.heard.Unix())) }},
+	}
+}
+
+// clientFamilies are the clients.
+func clientFamilies() []Family {
+	return []Family{
 		{"galera_proxy_clients", "Connections of clients.", nil,
 			func(f facts, send func(float64, ...string)) { send(float64(f.report.Clients)) }},
 		{"galera_proxy_waiting_clients", "Clients that wait for a connection to a node.", nil,
@@ -87,6 +99,12 @@ func Families() []Family {
 					send(float64(f.state.MaxFrontendConnections))
 				}
 			}},
+	}
+}
+
+// nodeFamilies are the connections to nodes.
+func nodeFamilies() []Family {
+	return []Family{
 		{"galera_proxy_node_connections", "Connections to a node: used or free.", []string{"node", "state"},
 			func(f facts, send func(float64, ...string)) {
 				for _, n := range f.report.Nodes {
@@ -111,7 +129,7 @@ func Families() []Family {
 					}
 				}
 			}},
-	}, containerFamilies()...)
+	}
 }
 
 // containerFamilies are what the container uses.
