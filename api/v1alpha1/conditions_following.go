@@ -20,6 +20,12 @@ const (
 	// record that another one has.
 	ReasonPromotionUnrecorded = "PromotionUnrecorded"
 	ReasonPromotionLost       = "PromotionLost"
+	// ReasonSwitchingSite: all nodes refuse writes, so that another site can take over.
+	ReasonSwitchingSite = "SwitchingSite"
+	// ReasonSwitchWithdrawn: the token of spec.cutover is void.
+	ReasonSwitchWithdrawn = "SwitchWithdrawn"
+	// ReasonCutoverRemoved: spec.cutover was removed after it was recorded that the cluster takes over.
+	ReasonCutoverRemoved = "CutoverRemoved"
 	// ReasonSuperseded: another cluster has taken over from this one.
 	ReasonSuperseded = "Superseded"
 )

@@ -130,6 +130,10 @@ type CutoverSpec struct {
 	// was followed does not learn of it then, and goes on accepting writes. Default: false.
 	// +optional
 	WithoutRecord bool `json:"withoutRecord,omitempty"`
+	// token is status.switchSite.token of the cluster that is followed, which accepts no writes then: this one takes over
+	// with it, once it has applied everything, or not at all. kubectl galera switch-site sets it. Default: none.
+	// +optional
+	Token *SwitchToken `json:"token,omitempty"`
 }
 
 // Roles of a ReplicationStatus.

@@ -66,6 +66,10 @@ type GaleraClusterStatus struct {
 	// +optional
 	Superseded *SupersededStatus `json:"superseded,omitempty"`
 
+	// switchSite is how far spec.switchSite is. Absent before the first one.
+	// +optional
+	SwitchSite *SwitchSiteStatus `json:"switchSite,omitempty"`
+
 	// primary is the node behind the Service NAME-primary.
 	// +optional
 	Primary string `json:"primary,omitempty"`

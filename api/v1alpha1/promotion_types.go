@@ -17,6 +17,10 @@ type PromotionRecord struct {
 	// lostTo is NAMESPACE/NAME of another cluster that has taken over before. This one accepts no writes then.
 	// +optional
 	LostTo string `json:"lostTo,omitempty"`
+	// withdrawn reports whether spec.cutover.token is void: the cluster that has given it accepts writes. This one accepts
+	// none, and goes on following once spec.cutover is removed.
+	// +optional
+	Withdrawn bool `json:"withdrawn,omitempty"`
 	// message is what keeps it from being recorded. Absent for nothing.
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -42,11 +46,14 @@ type SupersededStatus struct {
 	Surplus *int64 `json:"surplus,omitempty"`
 }
 
-// Refuses reports whether all nodes refuse the writes of clients because another cluster has taken over.
-func (c *GaleraCluster) Refuses() bool {
+// Superseded reports whether another cluster has taken over, and no person has overruled that.
+func (c *GaleraCluster) Superseded() bool {
 	s := c.Status.Superseded
 	return s != nil && s.ID != c.Spec.OverrulesPromotion
 }
+
+// Refuses reports whether all nodes refuse the writes of clients because another cluster has taken over, or is to.
+func (c *GaleraCluster) Refuses() bool { return c.Superseded() || c.Switching() }
 
 // OwnCutover reports whether spec.cutover is this cluster's, and not that of one before it with the same manifest.
 func (c *GaleraCluster) OwnCutover() bool {
@@ -70,5 +77,6 @@ func (c *GaleraCluster) TakesOver() bool {
 	case r.Role == RoleIndependent, r.AcceptsAfter == to.GTID:
 		return true
 	}
-	return r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" && r.Promotion.GTID == to.GTID
+	return r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" && !r.Promotion.Withdrawn &&
+		r.Promotion.GTID == to.GTID
 }

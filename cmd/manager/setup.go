@@ -153,16 +153,16 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			Options: rendering, Now: time.Now, Agents: agents, Events: recorder(mgr),
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{
 				Do: calls.One(asker.AlignNumbers)},
-			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, pair string) (
-				task.Archived, error) {
-				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(pair),
-					dated(opts.clock))
+			Calls: &calls.Calls[string, deployed.Question, task.Archived]{Do: calls.One(func(ctx context.Context, address string,
+				q deployed.Question) (task.Archived, error) {
+				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(q.Pair),
+					q.Header(dated(opts.clock)))
 			})}}).SetupWithManager(mgr),
 		(&serving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
 			Now: time.Now,
-			Calls: &calls.Calls[string, string, task.Served]{Do: calls.One(func(ctx context.Context, address, leaf string) (
-				task.Served, error) {
-				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(leaf), nil)
+			Calls: &calls.Calls[string, deployed.Question, task.Served]{Do: calls.One(func(ctx context.Context, address string,
+				q deployed.Question) (task.Served, error) {
+				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(q.Pair), q.Header(nil))
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now,
 			Calls: copies()}).SetupWithManager(mgr),

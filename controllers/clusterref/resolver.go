@@ -117,6 +117,8 @@ func busy(c *v1alpha1.GaleraCluster) Blocker {
 		h.Message = "the cluster is paused: remove its annotation " + v1alpha1.AnnotationPause
 	case c.Spec.Hibernate:
 		h.Message = "the cluster hibernates: set its spec.hibernate to false"
+	case c.Refuses(): // what the operator writes counts, too
+		h.Message = "the cluster accepts no writes: another site has taken over, or is to"
 	case op != nil:
 		h.Message = fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):

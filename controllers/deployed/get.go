@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // askTimeout bounds one question, maxAnswerBytes an answer in bytes.
@@ -20,6 +22,22 @@ const (
 	askTimeout     = 5 * time.Second
 	maxAnswerBytes = 64 << 10
 )
+
+// Question is one to a program: its certificate, in PEM, with its key where it is to believe the operator, and what it
+// is asked besides, "" for nothing (task.HeaderAsks).
+type Question struct{ Pair, Asks string }
+
+// Header returns the header of a request, which may have others already.
+func (q Question) Header(others http.Header) http.Header {
+	if q.Asks == "" {
+		return others
+	}
+	if others == nil {
+		others = http.Header{}
+	}
+	others.Set(task.HeaderAsks, q.Asks)
+	return others
+}
 
 // Get returns what a program reports at a path, to a request with a header, nil for none. It shows the certificate of
 // its Secret, which the operator knows: no other one is believed. With its key in the same text, the operator shows it,

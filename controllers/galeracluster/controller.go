@@ -90,7 +90,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	facts.Cluster = observe.Accepting(facts, r.Agents.Seen(req.NamespacedName), publish.Published(facts.Config))
+	if err := r.restore(ctx, &facts); err != nil {
+		return retry.Pass(0, err)
+	}
 	now := r.Now()
 	refused, certManager := r.asking.get(req.NamespacedName, now)
 	given, pubErr := r.publisher().All(ctx, facts, r.Agents.Seen(req.NamespacedName), refused, now)

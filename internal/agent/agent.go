@@ -323,7 +323,8 @@ func following(a *agent) follow.Dependencies {
 			}
 			return a.config.Node.Refuse, true
 		},
-		Primary: func() string { return a.role.primary }, Draining: a.queue.Draining,
+		Switching: func() int64 { return a.config.Node.SwitchNumber() },
+		Primary:   func() string { return a.role.primary }, Draining: a.queue.Draining,
 		Published: func() agentapi.Report { return a.reports.Get() },
 		Ask:       a.poll.Poke,
 		Mode:      func() string { return config.Mode(a.config.Node.Settings) },

@@ -16,7 +16,9 @@ import (
 // restart, and from the start of the next server on. They accept them again when that was overruled.
 func TestSupersededNodes(t *testing.T) {
 	t.Parallel()
-	s := &scenario{T: t, world: newWorld(t, 2, nil)}
+	s := &scenario{T: t, world: newWorld(t, 2, func(c *agentapi.NodeConfig) {
+		c.Settings["log_bin"], c.Settings["log_slave_updates"], c.Settings["wsrep_gtid_mode"] = "binlog", "ON", "ON"
+	})}
 	s.wait()
 	s.form()
 	s.node(0).mustSQL("CREATE DATABASE sites; CREATE TABLE sites.t (id INT PRIMARY KEY); " +
@@ -33,11 +35,14 @@ func TestSupersededNodes(t *testing.T) {
 		}
 	}
 	refused(false)
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Refuse = true })
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Refuse, c.Switching = true, 7 })
 	for _, n := range s.world.nodes {
-		r := n.until("refusing writes", 90*time.Second, func(r agentapi.Report) bool { return r.Refuses })
+		r := n.until("refusing writes", 90*time.Second, func(r agentapi.Report) bool { return r.Refuses && r.Closed.By == 7 })
 		if r.Config.RestartNeeded {
 			t.Errorf("%s is to be restarted for it", n.name)
+		}
+		if end := n.mustSQL("SELECT @@GLOBAL.gtid_binlog_pos"); r.Closed.Position == "" || r.Closed.Position != end {
+			t.Errorf("%s is reported to end at %q instead of %q", n.name, r.Closed.Position, end)
 		}
 	}
 	refused(true)

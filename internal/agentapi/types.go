@@ -93,27 +93,11 @@ type NodeConfig struct {
 	Follow *Follow `json:"follow,omitempty"`
 	// Refuse has every node refuse the writes of clients: another cluster has taken over. Nothing is restarted for it.
 	Refuse bool `json:"refuse,omitempty"`
+	// Switching is the number of the change of sites for which all nodes refuse writes, 0 for none.
+	Switching int64 `json:"switching,omitempty"`
+	// SwitchingIn is status.switchSite.location, as JSON. It is kept here for the operator.
+	SwitchingIn string `json:"switchingIn,omitempty"`
 }
-
-// AtRest is how what lies on disks is encrypted.
-type AtRest struct {
-	// State is how far the data are switched.
-	State string `json:"state"`
-	// Algorithm is AES_CTR or AES_CBC.
-	Algorithm string `json:"algorithm"`
-	// Keys are the fingerprints of the keys that the data are encrypted with, by number (package atrest).
-	Keys map[string]string `json:"keys"`
-	// CacheInMemory puts Galera's cache of write-sets into CacheDir.
-	CacheInMemory bool `json:"cacheInMemory,omitempty"`
-}
-
-// States of AtRest. Where they are prepared, a node whose pod does not have the keys yet runs without: nothing is
-// encrypted. Where they are decrypted, a node has the keys and writes in clear.
-const (
-	AtRestPrepared  = "Prepared"
-	AtRestEncrypted = "Encrypted"
-	AtRestDecrypted = "Decrypted"
-)
 
 // Peer names one member and where its group communication listens.
 type Peer struct {
@@ -220,6 +204,8 @@ type Report struct {
 	Following *Following `json:"following,omitempty"`
 	// Refuses reports whether the server refuses the writes of clients as NodeConfig.Refuse has it.
 	Refuses bool `json:"refuses,omitempty"`
+	// Closed is where a server ends that accepts no writes, because another site is to take over.
+	Closed Closed `json:"closed,omitzero"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary string `json:"primary,omitempty"`
 	// Proxied reports whether a proxy may send statements to this member, as the operator has reported it.

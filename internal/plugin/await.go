@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,6 +29,8 @@ type task struct {
 	poll    poll
 	// late describes what has not come about when the time is over, goesOn what becomes of it then.
 	late, goesOn string
+	// every is how often it is asked, pollInterval by default.
+	every time.Duration
 }
 
 // await polls until a task is done, and reports what happens meanwhile. An API server that does not answer for a moment
@@ -52,7 +55,7 @@ func (e *env) await(ctx context.Context, timeout time.Duration, t task) error {
 			}
 		}
 		select {
-		case <-time.After(pollInterval):
+		case <-time.After(cmp.Or(t.every, pollInterval)):
 		case <-within.Done():
 			return e.tooLate(ctx, timeout, t)
 		}

@@ -29,6 +29,18 @@ func (e *env) change(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[s
 	return e.kube.Patch(ctx, c, client.RawPatch("application/merge-patch+json", text), client.FieldOwner("kubectl-galera"))
 }
 
+// try returns the cluster as it would be with a patch. Nothing is changed.
+func (e *env) try(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[string]any) (*v1alpha1.GaleraCluster,
+	error) {
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	out := c.DeepCopy()
+	return out, e.kube.Patch(ctx, out, client.RawPatch("application/merge-patch+json", text), client.DryRunAll,
+		client.FieldOwner("kubectl-galera"))
+}
+
 // owner is the manager that has applied one of the fields of a patch, "" when there is none but kubectl.
 func owner(fields []metav1.ManagedFieldsEntry, patch map[string]any) string {
 	for _, m := range fields {

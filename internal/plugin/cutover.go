@@ -327,6 +327,10 @@ func cutoverLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) 
 	if r != nil && r.Role == v1alpha1.RoleIndependent {
 		return "", true, nil
 	}
+	if !c.TakesOver() && r != nil && r.Promotion != nil && r.Promotion.Withdrawn {
+		return "", false, fmt.Errorf("the token was taken back: %s accepts no writes, and goes on following once "+
+			"spec.cutover is removed", c.Name)
+	}
 	if !c.TakesOver() && r != nil && r.Promotion != nil && r.Promotion.LostTo != "" {
 		return "", false, fmt.Errorf("%s has taken over before: %s accepts no writes. What to do is the message of Stalled: "+
 			"kubectl galera status %s", r.Promotion.LostTo, c.Name, c.Name)

@@ -51,7 +51,7 @@ func New(out, errOut io.Writer) *cobra.Command {
 		backups{e}.backup(), backups{e}.backups(),
 		restores{e}.restore(), connection{e}.connectCommand(),
 		logs{e}.logs(), recovery{e}.recover(), requests{e}.promote(), requests{e}.restart(),
-		imports{e}.importCommand(), cutovers{e}.command(), sidecars{e}.command(),
+		imports{e}.importCommand(), cutovers{e}.command(), sites{e, &env{}}.command(), sidecars{e}.command(),
 		bundles{e}.report())
 	root.AddCommand(switches{e}.switches()...)
 	return root

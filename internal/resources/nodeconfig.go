@@ -35,6 +35,8 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows() && !c.Refuses(),
 		Follow:        follow(c),
 		Refuse:        c.Refuses(),
+		Switching:     c.SwitchNumber(),
+		SwitchingIn:   switchingIn(c),
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
@@ -191,4 +193,13 @@ func mustJSON(v any) []byte {
 		panic(err)
 	}
 	return out
+}
+
+// switchingIn is the store in which another site takes over, as JSON, "" for none.
+func switchingIn(c *v1alpha1.GaleraCluster) string {
+	if !c.Switching() || c.Status.SwitchSite.Location == nil {
+		return ""
+	}
+	text, _ := json.Marshal(c.Status.SwitchSite.Location) // strings only
+	return string(text)
 }

@@ -183,4 +183,11 @@ func TestTakingOver(t *testing.T) {
 	if c.Spec.OverrulesPromotion = "1-bbbbbbbb"; of().Refuse {
 		t.Error("refuses writes though that was overruled")
 	}
+	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchOffered}
+	if n := of(); !n.Refuse || n.Switching != 3 || n.RunEvents {
+		t.Errorf("another site is to take over: %+v", n)
+	}
+	if c.Status.SwitchSite.Phase = v1alpha1.SwitchTakenBack; of().Refuse || of().Switching != 0 {
+		t.Error("refuses writes though that was taken back")
+	}
 }

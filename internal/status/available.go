@@ -17,6 +17,8 @@ func available(in Input) condition {
 		}
 		primary = m.Name
 		switch {
+		case takesWrites(m) && in.cluster().Switching() && refuses(in, m.Name):
+			return no(v1alpha1.ReasonSwitchingSite, "no node accepts writes: another site is to take over")
 		case takesWrites(m) && in.cluster().Refuses() && refuses(in, m.Name):
 			return no(v1alpha1.ReasonSuperseded, "no node accepts writes: another cluster has taken over")
 		case takesWrites(m) && in.cluster().Follows() && !open(in, m.Name):

@@ -22,6 +22,7 @@ type check func(Input) *validate.Problem
 var checks = []check{
 	failedPass,
 	superseded,
+	switchingSite,
 	forbiddenSettings,
 	imageRefused,
 	podMetadataRefused,

@@ -19,6 +19,8 @@ func unrecorded(c *v1alpha1.GaleraCluster) string {
 	}
 	_, why := Recordable(c)
 	switch {
+	case p.Withdrawn:
+		return "spec.cutover.token is void: the cluster that has given it has taken it back, and accepts writes"
 	case why != "":
 		return why
 	case p.LostTo != "":
@@ -33,7 +35,10 @@ func unrecorded(c *v1alpha1.GaleraCluster) string {
 func promotionRefused(in Input) *validate.Problem {
 	c := in.cluster()
 	r := c.Status.Replication
-	if c.Spec.Cutover == nil || c.TakesOver() {
+	if c.Spec.Cutover == nil {
+		return orphaned(c)
+	}
+	if c.TakesOver() {
 		return nil
 	}
 	if _, why := Recordable(c); why != "" {
@@ -43,10 +48,17 @@ func promotionRefused(in Input) *validate.Problem {
 	switch {
 	case r == nil || r.Promotion == nil:
 		return nil
+	case r.Promotion.Withdrawn:
+		return blocking(v1alpha1.ReasonSwitchWithdrawn, unrecorded(c)+". This cluster accepts no writes, and goes on "+
+			"following once spec.cutover is removed: "+fmt.Sprintf(`kubectl patch galeracluster %s -n %s --type=merge `+
+			`-p '{"spec":{"cutover":null}}'`, c.Name, c.Namespace))
 	case r.Promotion.LostTo != "":
 		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it, and "+
 			"create it anew if it is to follow that one. If that one is gone for good, have this one take over all the same: "+
 			without)
+	case r.Promotion.Message != "" && c.Spec.Cutover.Token != nil:
+		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To give it up, take it back at the other "+
+			"cluster, which accepts no writes (kubectl galera switch-site NAME --back), then remove spec.cutover here")
 	case r.Promotion.Message != "":
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To go on without a record, which "+
 			c.FollowedName()+" would find, make sure that nothing writes there any more, then: "+without)
@@ -69,6 +81,12 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	if !c.OwnCutover() {
 		return false, fmt.Sprintf("spec.cutover is that of another cluster, which has had the same manifest: its uid is %q, "+
 			"and this cluster's is %s. To follow, create it anew without spec.cutover%s", to.UID, c.UID, withApplied(c))
+	}
+	if to.Token != nil {
+		if Withdrawn(c) {
+			return false, ""
+		}
+		return tokenOf(c)
 	}
 	if of := c.Status.Restore; of != nil && of.Replay != nil {
 		began, err := binlog.Parse(of.Replay.Reached)
@@ -115,7 +133,11 @@ func withApplied(c *v1alpha1.GaleraCluster) string {
 	if r == nil || r.Applied == "" {
 		return ""
 	}
-	return ". To take over with what it has: " + patchCutover(c, fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, c.UID))
+	fields := fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, c.UID)
+	if c.Spec.Cutover.Token != nil {
+		fields += `,"token":null`
+	}
+	return ". To take over with what it has: " + patchCutover(c, fields)
 }
 
 // patchCutover is a command that sets fields of spec.cutover.
@@ -134,7 +156,7 @@ func refuses(in Input, member string) bool {
 func superseded(in Input) *validate.Problem {
 	c := in.cluster()
 	s := c.Status.Superseded
-	if !c.Refuses() {
+	if !c.Superseded() {
 		return nil
 	}
 	text := fmt.Sprintf("%s/%s (uid %s) has taken over from this cluster, after the transaction %s", s.Namespace, s.Name,
@@ -161,8 +183,12 @@ func superseded(in Input) *validate.Problem {
 		text += fmt.Sprintf(". The other one lacks %s that this cluster has after %s: the archive keeps them",
 			galera.Count(*s.Surplus, "transaction"), s.GTID)
 	}
+	also := ""
+	if c.Spec.SwitchSite != nil { // it would be begun again if the status were lost
+		also = `,"switchSite":null`
+	}
 	return blocking(v1alpha1.ReasonSuperseded, fmt.Sprintf("%s. To follow the other one, delete this cluster, and create "+
 		"it anew with spec.replicaOf. To go on with this one, stop the other one first, and each further cluster that has "+
 		"followed this one and is PromotionLost: it would take over by itself. Then: kubectl patch galeracluster "+
-		"%s -n %s --type=merge -p '{\"spec\":{\"overrulesPromotion\":\"%s\"}}'", text, c.Name, c.Namespace, s.ID))
+		"%s -n %s --type=merge -p '{\"spec\":{\"overrulesPromotion\":\"%s\"%s}}'", text, c.Name, c.Namespace, s.ID, also))
 }

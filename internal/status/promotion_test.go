@@ -43,6 +43,8 @@ func TestPromotion(t *testing.T) {
 			reason: v1alpha1.ReasonPromotionUnrecorded, messages: []string{"access denied", `{"withoutRecord":true}`}},
 		"another one was first": {record: &v1alpha1.PromotionRecord{ID: "1-cccccccc", GTID: "0-1-9", LostTo: "site/third"},
 			reason: v1alpha1.ReasonPromotionLost, messages: []string{"site/third has taken over", "Delete it"}},
+		"it was taken back": {record: &v1alpha1.PromotionRecord{ID: "4-aaaaaaaa", GTID: "0-1-9", Withdrawn: true},
+			reason: v1alpha1.ReasonSwitchWithdrawn, messages: []string{"accepts writes", `{"cutover":null}`}},
 		"is recorded": {record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-9"}, takes: true},
 		"is recorded, and its uid changed": {uid: "x", record: &v1alpha1.PromotionRecord{ID: "1-b", GTID: "0-1-9"},
 			takes: true},
@@ -196,4 +198,75 @@ func TestSuperseded(t *testing.T) {
 	reports(t, "available", &validate.Problem{Reason: v.reason}, v1alpha1.ReasonSuperseded)
 	c.Spec.OverrulesPromotion = "1-bbbbbbbb"
 	reports(t, "overruled", superseded(in), "")
+}
+
+// TestSwitchingSite: a cluster that accepts no writes so that another site can take over is reported, with what ends it.
+func TestSwitchingSite(t *testing.T) {
+	in := healthy()
+	c := in.Facts.Cluster
+	c.Namespace, c.Spec.Backup = "prod", &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	reports(t, "nothing", switchingSite(in), "")
+	s := &v1alpha1.SwitchSiteStatus{Number: 1, To: v1alpha1.SiteCluster{Namespace: "site", Name: "standby",
+		UID: "bbbbbbbb-1"}, Phase: v1alpha1.SwitchTakenBack, Message: "the archiver has to have read the store"}
+	c.Status.SwitchSite, c.Spec.SwitchSite = s, &v1alpha1.SwitchSiteSpec{}
+	const back = `{"switchSite":null}`
+	reports(t, "not begun", switchingSite(in), v1alpha1.ReasonSwitchingSite, "go on accepting writes", back)
+	s.Phase, s.Message = v1alpha1.SwitchStopping, "waiting until these refuse writes: n-1"
+	reports(t, "stopping", firstProblem(in), v1alpha1.ReasonSwitchingSite, "site/standby", "writes: n-1", back)
+	s.Phase, s.Message, s.Token = v1alpha1.SwitchOffered, "", &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-7"}
+	reports(t, "offered", switchingSite(in), v1alpha1.ReasonSwitchingSite, "up to 0-1-7", "ends when", back)
+	for _, m := range in.Snapshot.Members {
+		seen := in.Seen[m.Name]
+		seen.Report.Refuses = true
+		in.Seen[m.Name] = seen
+	}
+	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
+	v := available(in)
+	reports(t, "available", &validate.Problem{Reason: v.reason}, v1alpha1.ReasonSwitchingSite)
+	s.Phase = v1alpha1.SwitchWithdrawing
+	reports(t, "withdrawing", switchingSite(in), v1alpha1.ReasonSwitchingSite, "unless the other cluster is recorded")
+	c.Spec.Backup = nil
+	reports(t, "no archiver", switchingSite(in), v1alpha1.ReasonSwitchingSite, "enable spec.backup.pointInTime")
+	s.Phase = v1alpha1.SwitchTaken
+	reports(t, "taken", switchingSite(in), "")
+	c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{}
+	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb"}
+	reports(t, "taken", superseded(in), v1alpha1.ReasonSuperseded, `{"overrulesPromotion":"4-bbbbbbbb","switchSite":null}`)
+	c.Status.Superseded = nil
+	s.Phase, s.Message = v1alpha1.SwitchExpired, "shop-1"
+	reports(t, "expired", switchingSite(in), v1alpha1.ReasonSwitchingSite, "accept writes again", "minutes: shop-1", back)
+	s.Phase = v1alpha1.SwitchTakenBack
+	c.Spec.SwitchSite = nil // with pointInTime: nothing else clears the message then
+	reports(t, "it is not asked for any more", switchingSite(in), "")
+	*s = v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchWithdrawing}
+	reports(t, "the status was lost", switchingSite(in), v1alpha1.ReasonSwitchingSite, "so that another cluster can")
+}
+
+// TestCutoverRemoved: a cluster whose spec.cutover was removed after it was recorded is reported: neither site accepts
+// writes.
+func TestCutoverRemoved(t *testing.T) {
+	in := healthy()
+	c := in.Facts.Cluster
+	c.Namespace, c.Name, c.UID = "site", "standby", "u"
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower,
+		Promotion: &v1alpha1.PromotionRecord{GTID: "0-1-9", Message: "x"}}
+	reports(t, "removed", promotionRefused(in), v1alpha1.ReasonCutoverRemoved, "nor the other one",
+		`{"spec":{"cutover":{"gtid":"0-1-9","uid":"u"}}}`)
+	c.Status.Replication.Promotion = nil
+	reports(t, "nothing is recorded", promotionRefused(in), "")
+}
+
+// TestTakingOverWithLess: where a token cannot be used any more, what takes its place has none.
+func TestTakingOverWithLess(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Applied: "0-1-8"}
+	if have := withApplied(c); !strings.Contains(have, `{"gtid":"0-1-8","uid":""}`) {
+		t.Error(have)
+	}
+	c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9"}
+	if have := withApplied(c); !strings.Contains(have, `{"gtid":"0-1-8","uid":"","token":null}`) {
+		t.Error(have)
+	}
 }

@@ -48,6 +48,9 @@ import (
 // askInterval is how often the archiver is asked.
 const askInterval = 5 * time.Second
 
+// switchInterval is the same while clients wait for another site to take over.
+const switchInterval = time.Second
+
 // Reconciler reconciles the archive of one GaleraCluster.
 type Reconciler struct {
 	client.Client
@@ -56,17 +59,19 @@ type Reconciler struct {
 	Objects *apply.Objects
 	Options resources.Options
 	Jobs    job.Options
-	// Calls ask archivers, at their addresses, how far they are. The question is the archiver's certificate and its key,
-	// in PEM.
-	Calls *calls.Calls[string, string, task.Archived]
+	// Calls ask archivers, at their addresses, how far they are, with their certificates and keys.
+	Calls *calls.Calls[string, deployed.Question, task.Archived]
 	// Aligning asks primaries to have all nodes count GTIDs from one number on.
 	Aligning *calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]
 	Agents   interface {
 		Target(cluster types.NamespacedName, pod string) (observe.Target, bool)
+		Seen(cluster types.NamespacedName) map[string]observe.Seen
 	}
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
+
+	alike alike
 }
 
 // Reconcile makes one pass.
@@ -99,6 +104,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := c.DeepCopy()
 	ask := archival.Decide(next.Status.Backup, f)
 	archival.Supersede(next, f.Archived)
+	f.Ends, f.Alike = r.ends(c)
+	if lost, err := r.lost(ctx, c); err != nil || lost {
+		return retry.Pass(switchInterval, err)
+	}
+	archival.SwitchSite(next, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
 			return retry.Pass(askInterval, err)
@@ -107,8 +117,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if ask.Name != "" {
 		err = r.makeBase(ctx, c, ask)
 	}
-	if align, _ := archival.Align(f); align {
+	if align, _ := archival.Align(f); align && !next.Switching() { // it writes
 		err = errors.Join(err, r.align(ctx, next, *f.Archived.Skew))
+	}
+	if next.Switching() {
+		return retry.Pass(switchInterval, err)
 	}
 	return retry.Pass(askInterval, err)
 }
@@ -204,10 +217,13 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (ar
 
 // ask asks the pod of the archiver.
 func (r *Reconciler) ask(ctx context.Context, f archival.Facts, pair []byte) (archival.Facts, error) {
-	key := client.ObjectKeyFromObject(f.Cluster)
+	key, question := client.ObjectKeyFromObject(f.Cluster), deployed.Question{Pair: string(pair)}
+	if f.Cluster.Switching() {
+		question.Asks = task.AskHurry
+	}
 	answer, silent, err := deployed.Ask(ctx, r.Client, f.Cluster.Namespace, resources.ArchiverName(f.Cluster),
 		job.ArchiverLabels(f.Cluster), func(address string) (task.Archived, error) {
-			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(pair))
+			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, question)
 		})
 	f.Archived, f.Silent = answer, silent
 	return f, err

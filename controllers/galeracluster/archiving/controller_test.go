@@ -18,6 +18,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -71,6 +72,8 @@ type agents struct{}
 func (agents) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
 	return observe.Target{Pod: pod}, pod != ""
 }
+
+func (agents) Seen(types.NamespacedName) map[string]observe.Seen { return nil }
 
 // TestAlignment: the primary's agent is asked for one number of all members, which an event names, and the status when
 // that was. One that has done so already changes nothing, and a failure is reported.
@@ -151,7 +154,7 @@ func TestArchiveBeginsAfterTheCutover(t *testing.T) {
 			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: role}
 		}
 		r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build(),
-			Calls:    &calls.Calls[string, string, task.Archived]{},
+			Calls:    &calls.Calls[string, deployed.Question, task.Archived]{},
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
 		key := client.ObjectKeyFromObject(c)
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {

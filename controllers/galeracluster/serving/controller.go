@@ -41,8 +41,11 @@ import (
 // +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 
-// askInterval is how often the program is asked.
-const askInterval = 5 * time.Second
+// askInterval is how often the program is asked, tokenInterval the same while clients wait for this cluster.
+const (
+	askInterval   = 5 * time.Second
+	tokenInterval = 500 * time.Millisecond
+)
 
 // Reconciler reconciles what offers an archive to one GaleraCluster.
 type Reconciler struct {
@@ -51,8 +54,8 @@ type Reconciler struct {
 	Live    client.Reader
 	Objects *apply.Objects
 	Jobs    job.Options
-	// Calls ask the program, at its address, how far the archive is. The question is its certificate, in PEM.
-	Calls *calls.Calls[string, string, task.Served]
+	// Calls ask the program, at its address, how far the archive is, with its certificate and its key.
+	Calls *calls.Calls[string, deployed.Question, task.Served]
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -76,10 +79,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	served, problem, err := r.observe(ctx, c)
-	if err != nil {
-		return retry.Pass(askInterval, err)
+	interval := askInterval
+	if to := c.Spec.Cutover; to != nil && to.Token != nil && !c.TakesOver() && !status.Withdrawn(c) {
+		interval = tokenInterval
 	}
-	return retry.Pass(askInterval, r.report(ctx, c, served, problem))
+	if err != nil {
+		return retry.Pass(interval, err)
+	}
+	return retry.Pass(interval, r.report(ctx, c, served, problem))
 }
 
 // report writes down how far the archive is, and what keeps it from being served. The status of the replication itself
@@ -164,7 +171,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (se
 	if err != nil {
 		return nil, "", err
 	}
-	problem, err = r.deploy(ctx, c, secret)
+	asks, problem, err := r.deploy(ctx, c, secret)
 	var taken apply.ErrNameTaken
 	if errors.As(err, &taken) {
 		return nil, taken.Error(), nil
@@ -173,9 +180,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (se
 		return nil, "", err
 	}
 	key := client.ObjectKeyFromObject(c)
+	question := deployed.Question{Asks: asks, Pair: string(secret.Data[corev1.TLSCertKey]) + "\n" +
+		string(secret.Data[corev1.TLSPrivateKeyKey])}
 	served, silent, err := deployed.Ask(ctx, r.Client, c.Namespace, resources.SourceName(c), job.SourceLabels(c),
 		func(address string) (task.Served, error) {
-			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(secret.Data[corev1.TLSCertKey]))
+			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, question)
 		})
 	if problem == "" {
 		problem = silent
@@ -216,12 +225,13 @@ func goOn(to *v1alpha1.GaleraClusterStatus, served *task.Served) {
 }
 
 // deploy applies the Deployment, and what belongs to it. The Deployment stays as it is while something is missing: no
-// pod gets what a store names before that was checked.
-func (r *Reconciler) deploy(ctx context.Context, c *v1alpha1.GaleraCluster, secret *corev1.Secret) (problem string,
-	err error) {
+// pod gets what a store names before that was checked. asks is what the program is asked to record with a token, "" for
+// nothing.
+func (r *Reconciler) deploy(ctx context.Context, c *v1alpha1.GaleraCluster, secret *corev1.Secret) (asks,
+	problem string, err error) {
 	for _, o := range []client.Object{secret, job.SourceService(c)} {
 		if err := r.Objects.Apply(ctx, c.UID, o); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	if policy := resources.SourcePolicy(c); policy != nil {
@@ -230,45 +240,54 @@ func (r *Reconciler) deploy(ctx context.Context, c *v1alpha1.GaleraCluster, secr
 		err = r.remove(ctx, c, &networkingv1.NetworkPolicy{})
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return r.serve(ctx, c)
+	s, problem, err := r.store(ctx, c)
+	if err != nil || problem != "" {
+		return "", problem, err
+	}
+	return asked(c, s), "", r.serve(ctx, c, s)
 }
 
-func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (problem string, err error) {
+// store returns the one that is followed, or why it cannot be used.
+func (r *Reconciler) store(ctx context.Context, c *v1alpha1.GaleraCluster) (s *v1alpha1.GaleraBackupStore,
+	problem string, err error) {
 	from := c.Spec.ReplicaOf
 	seeded := c.Status.Restore
 	if seeded == nil || seeded.Replay == nil || seeded.Replay.Chain == 0 {
-		return unnamed(c), nil
+		return nil, unnamed(c), nil
 	}
-	s := &v1alpha1.GaleraBackupStore{}
+	s = &v1alpha1.GaleraBackupStore{}
 	err = r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.StoreRef.Name}, s)
 	if apierrors.IsNotFound(err) {
-		return "there is no GaleraBackupStore " + from.StoreRef.Name + " in this namespace: create it", nil
+		return nil, "there is no GaleraBackupStore " + from.StoreRef.Name + " in this namespace: create it", nil
 	}
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	if reason, message := status.StoreProblem(s); reason != "" {
-		return message, nil
+		return nil, message, nil
 	}
 	missing, err := restoring.Identity(ctx, r.Live, c.Namespace, from.IdentitySecretRef,
 		"spec.replicaOf.identitySecretRef")
-	if err != nil || missing.Reason != "" {
-		return missing.Message, err
-	}
+	return s, missing.Message, err
+}
+
+// serve has the program there.
+func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) error {
+	seeded := c.Status.Restore
 	t := task.Serve{Dir: seeded.Directory,
 		Chain: uint64(seeded.Replay.Chain), //nolint:gosec // it was written from such
 		To:    uint64(seeded.Replay.To),    //nolint:gosec // the same
 		Sum:   seeded.Replay.Sum, Line: seeded.Replay.Line, Stream: job.Upstream(c)}
-	if t.Promotion = promotion(c); t.Promotion != nil {
-		t.SingleWriter = s.Spec.SingleWriter
+	if p := promotion(c); p != nil && p.Number == 0 {
+		t.Promotion, t.SingleWriter = p, s.Spec.SingleWriter
 	}
-	d, err := job.Source(c, s, from.IdentitySecretRef, t, r.Jobs)
+	d, err := job.Source(c, s, c.Spec.ReplicaOf.IdentitySecretRef, t, r.Jobs)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return "", r.Objects.Apply(ctx, c.UID, d)
+	return r.Objects.Apply(ctx, c.UID, d)
 }
 
 // unnamed is why an archive is not served whose chain is not known any more.

@@ -22,6 +22,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -36,6 +37,8 @@ type world struct {
 	now time.Time
 	// served is what the program answers, nil for an error.
 	served *task.Served
+	// asks is what it was asked last.
+	asks string
 }
 
 func newWorld(t *testing.T) *world {
@@ -71,8 +74,9 @@ func newWorld(t *testing.T) *world {
 		WithTypeConverters(managedfields.NewDeducedTypeConverter()).Build()
 	w.Reconciler = Reconciler{Client: k, Live: k, Objects: &apply.Objects{Client: k, Live: k},
 		Jobs: job.Options{Image: "operator"}, Now: func() time.Time { return w.now },
-		Calls: &calls.Calls[string, string, task.Served]{Do: calls.One(func(context.Context, string, string) (task.Served,
-			error) {
+		Calls: &calls.Calls[string, deployed.Question, task.Served]{Do: calls.One(func(_ context.Context, _ string,
+			q deployed.Question) (task.Served, error) {
+			w.asks = q.Asks
 			if w.served == nil {
 				return task.Served{}, errors.New("connection refused")
 			}

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +20,23 @@ func promotion(c *v1alpha1.GaleraCluster) *task.Promotion {
 	if ok, _ := status.Recordable(c); !ok {
 		return nil
 	}
-	return &task.Promotion{Namespace: c.Namespace, Name: c.Name, UID: string(c.UID), GTID: c.Spec.Cutover.GTID}
+	out := &task.Promotion{Namespace: c.Namespace, Name: c.Name, UID: string(c.UID), GTID: c.Spec.Cutover.GTID}
+	if token := c.Spec.Cutover.Token; token != nil {
+		out.Number = uint64(token.Number) //nolint:gosec // records are counted from one on
+	}
+	return out
+}
+
+// asked is what the program is asked to record with a token, "" for nothing: it is not started anew for it.
+func asked(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) string {
+	p := promotion(c)
+	if p == nil || p.Number == 0 {
+		return ""
+	}
+	token := c.Spec.Cutover.Token
+	text, _ := json.Marshal(task.Recording{Promotion: *p, SingleWriter: s.Spec.SingleWriter, // nothing of it can fail
+		Segment: uint64(token.Segment), Checksum: token.Checksum}) //nolint:gosec // segments are numbered from one on
+	return string(text)
 }
 
 // records reports whether a cluster that has started is to take over with a record.
@@ -31,8 +48,15 @@ func records(c *v1alpha1.GaleraCluster) bool {
 // what keeps the program that answers from being given what is to be recorded: it knows nothing of that then.
 func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v1alpha1.PromotionRecord {
 	before := c.Status.Replication.Promotion
+	if c.Spec.Cutover == nil {
+		return orphan(c, served)
+	}
 	if !records(c) {
 		return before
+	}
+	served = ofToken(c.Spec.Cutover.Token, served)
+	if before != nil && (before.Withdrawn && !status.Withdrawn(c) || status.Orphan(before)) {
+		before = nil // that was another token, or spec.cutover is set again
 	}
 	ok, why := status.Recordable(c)
 	switch {
@@ -53,6 +77,8 @@ func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v
 		return nil
 	case p == nil:
 		return out
+	case p.Withdrawn:
+		out.Withdrawn = true
 	case p.UID != string(c.UID):
 		out.LostTo = p.Namespace + "/" + p.Name
 	}
@@ -61,4 +87,35 @@ func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v
 		out.RecordedAt = new(metav1.NewTime(p.At.Truncate(time.Second)))
 	}
 	return out
+}
+
+// orphan is the record of this cluster that the store has though spec.cutover, which had a token, was removed; nil for
+// none. It has no ID: if spec.cutover is set again, it has to be found in the store again, as a person may have
+// overruled it.
+func orphan(c *v1alpha1.GaleraCluster, served *task.Served) *v1alpha1.PromotionRecord {
+	before, gtid := c.Status.Replication.Promotion, ""
+	if before != nil && before.LostTo == "" && !before.Withdrawn {
+		gtid = before.GTID
+	}
+	if served != nil && served.Promotion != nil {
+		gtid = ""
+		if p := served.Promotion; p.UID == string(c.UID) && !p.Withdrawn {
+			gtid = p.GTID
+		}
+	}
+	if gtid == "" {
+		return nil
+	}
+	return &v1alpha1.PromotionRecord{GTID: gtid, Message: "spec.cutover was removed after that was recorded"}
+}
+
+// ofToken leaves out what a program answers that was asked with another token.
+func ofToken(token *v1alpha1.SwitchToken, served *task.Served) *task.Served {
+	if served == nil || served.Promotion == nil || !served.Promotion.Withdrawn ||
+		token != nil && served.Promotion.Number == uint64(token.Number) { //nolint:gosec // records are counted from one on
+		return served
+	}
+	out := *served
+	out.Promotion = nil
+	return &out
 }

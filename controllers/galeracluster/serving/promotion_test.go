@@ -104,3 +104,151 @@ func answers(w *world) {
 		w.Error("it is recorded all the same")
 	}
 }
+
+// TestTakingOverWithAToken: nothing is recorded before this cluster has applied everything, nor with a token for or from
+// another cluster. Where the archive ends is for the program to compare, which keeps its task until it has answered.
+func TestTakingOverWithAToken(t *testing.T) {
+	w := newWorld(t)
+	w.served = &task.Served{Chain: 7}
+	w.pass()
+	w.c.Status.ClusterUUID, w.c.Status.Restore.Replay.Reached = "u", "0-1-5"
+	w.c.Status.Restore.Directory = "prod/shop/b65191a0"
+	token := v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", From: "b65191a0-1", To: string(w.c.UID)}
+	at := func(applied, archived string, change func(*v1alpha1.SwitchToken)) *task.Promotion {
+		with := token
+		change(&with)
+		w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: with.GTID, UID: string(w.c.UID), Token: &with}
+		r := w.c.Status.Replication
+		r.Applied, r.Archive, r.Promotion = applied, &v1alpha1.FollowedArchive{GTID: archived}, nil
+		return promotion(w.c)
+	}
+	same := func(*v1alpha1.SwitchToken) {}
+	for name, tc := range map[string]struct {
+		applied, archived string
+		change            func(*v1alpha1.SwitchToken)
+		says              string
+	}{
+		"it lacks one": {"0-1-8", "0-1-9", same, ""},
+		"for another cluster": {"0-1-9", "0-1-9", func(s *v1alpha1.SwitchToken) { s.To = "cccccccc-1" },
+			"for the cluster with the uid cccccccc-1"},
+		"from another cluster": {"0-1-9", "0-1-9", func(s *v1alpha1.SwitchToken) { s.From = "cccccccc-1" },
+			"from the cluster with the uid cccccccc-1"},
+	} {
+		if p := at(tc.applied, tc.archived, tc.change); p != nil {
+			t.Errorf("%s: %+v", name, p)
+		}
+		have := &v1alpha1.PromotionRecord{}
+		if r := recorded(w.c, &task.Served{Chain: 7}, ""); r != nil {
+			have = r
+		}
+		if (have.Message != "") != (tc.says != "") || !strings.Contains(have.Message, tc.says) {
+			t.Errorf("%s: %+v", name, have)
+		}
+	}
+	if at("0-1-9", "0-1-10", same) == nil {
+		t.Error("the program is not asked any more what has become of the token")
+	}
+	if p := at("0-1-9", "0-1-9", same); p == nil || p.Number != 4 || p.GTID != "0-1-9" {
+		t.Errorf("%+v", p)
+	}
+	withdrawn := &task.Served{Chain: 7, Promotion: &task.Promotion{Number: 4, UID: "b65191a0-1", GTID: "0-1-9",
+		Withdrawn: true}}
+	record := recorded(w.c, withdrawn, "")
+	if record == nil || !record.Withdrawn || record.LostTo != "" {
+		t.Errorf("%+v", record)
+	}
+	w.c.Status.Replication.Promotion = record
+	if w.c.TakesOver() {
+		t.Error("takes over with what was taken back")
+	}
+	w.c.Spec.Cutover.Token.Number = 5
+	if have := recorded(w.c, withdrawn, ""); have != nil {
+		t.Errorf("another token: %+v", have)
+	}
+	w.c.Spec.Cutover = nil
+	if have := recorded(w.c, withdrawn, ""); have != nil {
+		t.Errorf("no token any more: %+v", have)
+	}
+}
+
+// TestATokenIsAskedFor: the program is asked to record with a token, and not started anew for it; and nothing while the
+// store cannot be used.
+func TestATokenIsAskedFor(t *testing.T) {
+	w := newWorld(t)
+	w.served = &task.Served{Chain: 7}
+	w.pass()
+	before := &appsv1.Deployment{}
+	w.there(before)
+	w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(w.c.UID),
+		Token: &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", Segment: 9, Checksum: "5f1c", From: "b65191a0-1",
+			To: string(w.c.UID)}}
+	if err := w.Update(t.Context(), w.c); err != nil {
+		t.Fatal(err)
+	}
+	w.c.Status.ClusterUUID, w.c.Status.Replication.Applied = "u", "0-1-9"
+	if err := w.Status().Update(t.Context(), w.c); err != nil {
+		t.Fatal(err)
+	}
+	w.pass()
+	after := &appsv1.Deployment{}
+	if w.there(after); !equality.Semantic.DeepEqual(before.Spec, after.Spec) {
+		t.Error("the program is started anew")
+	}
+	if want := `{"number":4,"namespace":"site","name":"shop","uid":"a54080f9-1111","gtid":"0-1-9",` +
+		`"segment":9,"checksum":"5f1c"}`; w.asks != want {
+		t.Errorf("%q instead of %q", w.asks, want)
+	}
+	w.s.Spec.SingleWriter = true
+	if err := w.Update(t.Context(), w.s); err != nil {
+		t.Fatal(err)
+	}
+	if w.pass(); !strings.Contains(w.asks, `"singleWriter":true`) {
+		t.Error(w.asks)
+	}
+	w.s.Generation = 2 // it was not checked yet
+	if err := w.Update(t.Context(), w.s); err != nil {
+		t.Fatal(err)
+	}
+	if w.pass(); w.asks != "" {
+		t.Error(w.asks)
+	}
+}
+
+// TestCutoverRemovedAfterTheRecord: a record that was made just before spec.cutover was removed is reported. It counts
+// once it is found in the store again: a person may have overruled it meanwhile.
+func TestCutoverRemovedAfterTheRecord(t *testing.T) {
+	w := newWorld(t)
+	w.c.Status.ClusterUUID = "u"
+	r := w.c.Status.Replication
+	own := &task.Promotion{Number: 4, UID: string(w.c.UID), GTID: "0-1-9"}
+	of := func(p *task.Promotion) *task.Served { return &task.Served{Promotion: p} }
+	for name, tc := range map[string]struct {
+		before *v1alpha1.PromotionRecord
+		served *task.Served
+		want   bool
+	}{
+		"the program answers":       {nil, of(own), true},
+		"it was known":              {&v1alpha1.PromotionRecord{ID: "4-a54080f9", GTID: "0-1-9"}, nil, true},
+		"it was reported":           {&v1alpha1.PromotionRecord{GTID: "0-1-9", Message: "x"}, of(nil), true},
+		"nothing is recorded":       {&v1alpha1.PromotionRecord{Message: "x"}, nil, false},
+		"another one has been":      {nil, of(&task.Promotion{Number: 4, UID: "cccccccc-1", GTID: "0-1-9"}), false},
+		"it was taken back":         {nil, of(&task.Promotion{Number: 4, UID: "b", GTID: "0-1-9", Withdrawn: true}), false},
+		"another one was known":     {&v1alpha1.PromotionRecord{ID: "4-c", GTID: "0-1-9", LostTo: "x"}, nil, false},
+		"it was known as withdrawn": {&v1alpha1.PromotionRecord{ID: "4-b", GTID: "0-1-9", Withdrawn: true}, nil, false},
+	} {
+		r.Promotion = tc.before
+		have := recorded(w.c, tc.served, "")
+		if (have != nil) != tc.want || tc.want && (have.GTID != "0-1-9" || have.ID != "" || have.Message == "") {
+			t.Errorf("%s: %+v", name, have)
+		}
+	}
+	r.Promotion = &v1alpha1.PromotionRecord{GTID: "0-1-9", Message: "spec.cutover was removed"}
+	w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(w.c.UID)}
+	r.Applied = "0-1-9"
+	if w.c.TakesOver() {
+		t.Error("it takes over with what is not looked for again")
+	}
+	if have := recorded(w.c, nil, ""); have != nil {
+		t.Errorf("it is set again: %+v", have)
+	}
+}

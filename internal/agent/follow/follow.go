@@ -41,6 +41,8 @@ type Server interface {
 	Close(ctx context.Context) error
 	Read(ctx context.Context) (*agentapi.Following, error)
 	SetReadOnly(ctx context.Context, on bool, mode string) error
+	// End returns what the server has in its binary log once everything is applied that its group has now.
+	End(ctx context.Context) (position string, err error)
 }
 
 // Dependencies are what a Follower needs to know.
@@ -51,6 +53,8 @@ type Dependencies struct {
 	Wanted func() (source *agentapi.Follow, known bool)
 	// Superseded reports whether clients are refused because another cluster has taken over.
 	Superseded func() (refuse, known bool)
+	// Switching returns agentapi.NodeConfig.Switching, 0 for none.
+	Switching func() int64
 	// Primary returns the primary, as the operator reports it.
 	Primary func() string
 	// Draining reports whether the pod is to end, Published is the report that others read.
@@ -65,14 +69,15 @@ type Dependencies struct {
 // Follower is not safe for concurrent use; event loop only.
 type Follower struct {
 	Dependencies
-	server Server
-	places platform.Places
-	self   string
-	loop   eventloop.Loop
-	gate   process.Gate
-	trials trials
-	outage outage
-	mark   mark
+	server  Server
+	places  platform.Places
+	self    string
+	loop    eventloop.Loop
+	gate    process.Gate
+	trials  trials
+	outage  outage
+	mark    mark
+	closing closing
 	// sources are those of a cluster that has several.
 	sources sources
 
@@ -113,6 +118,7 @@ func (r *Follower) Began() {
 // TakenOver is called after Began for a server that another agent has started: its channel may run.
 func (r *Follower) TakenOver() {
 	r.gate.TakenOver()
+	r.closing.set(true) // that agent may have been about to have it accept writes
 	r.warn(r.trials.takenOver(time.Now()))
 }
 
@@ -304,10 +310,11 @@ func (r *Follower) Check(now time.Time) {
 	}
 }
 
-// Refuses reports whether the server refuses the writes of clients because it follows a source, or may.
+// Refuses reports whether the server refuses the writes of clients because it follows a source, or may, or because of
+// another site: the agent writes nothing either.
 func (r *Follower) Refuses() bool {
 	source, _ := r.Wanted()
-	return source != nil && (r.read == nil || r.read.ReadOnly)
+	return r.superseded() || source != nil && (r.read == nil || r.read.ReadOnly)
 }
 
 // ask reads the server now and then.
@@ -323,22 +330,23 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 	if end != r.wanted { // what was read before may be seconds old
 		r.wanted, r.read, r.next = end, nil, time.Time{}
 	}
-	if r.reading || now.Before(r.next) {
+	if r.reading || r.setting || now.Before(r.next) {
 		return
 	}
 	r.reading, r.next = true, now.Add(readInterval)
 	if stop || end != "" && !r.includes(end) || r.closed != "" {
 		r.next = now.Add(readEnding)
 	}
-	proc := r.Run.Proc
+	proc, asked := r.Run.Proc, r.closing.question(r.switching())
 	go func() {
-		read, err := r.server.Read(context.Background())
+		read, end, err := asked.read(r.server)
 		r.loop.Post(func() {
 			r.reading = false
 			if r.Run.Proc != proc {
 				return
 			}
 			r.read = read
+			r.closing.see(asked, end)
 			if err != nil { // a member that is not Primary answers no query
 				r.read = nil
 				return
@@ -378,22 +386,4 @@ func (r *Follower) restart(now time.Time) {
 		r.stopped = now
 		r.gate.Again()
 	}
-}
-
-func (r *Follower) setReadOnly(on bool) {
-	r.setting = true
-	proc, mode := r.Run.Proc, r.Mode()
-	go func() {
-		err := r.server.SetReadOnly(context.Background(), on, mode)
-		r.loop.Post(func() {
-			r.setting, r.next = false, time.Time{}
-			switch {
-			case err != nil:
-				r.loop.Logger.Warn("read_only could not be set", "on", on, "error", err)
-			case r.Run.Proc == proc && r.read != nil:
-				r.read.ReadOnly = on
-				r.loop.Logger.Info("the writes of clients", "refused", on)
-			}
-		})
-	}()
 }

@@ -85,24 +85,49 @@ func (r *Follower) inquire(now time.Time) {
 		r.read, r.next = nil, time.Time{}
 		return
 	}
-	if r.reading || now.Before(r.next) {
+	if r.reading || r.setting || now.Before(r.next) {
 		return
 	}
 	r.reading, r.next = true, now.Add(readInterval)
+	asked := r.closing.question(r.switching())
+	if asked.number > 0 {
+		r.next = now.Add(readClosed)
+	}
 	proc := r.Run.Proc
 	go func() {
-		read, err := r.server.Read(context.Background())
+		read, end, err := asked.read(r.server)
 		r.loop.Post(func() {
 			r.reading = false
 			if r.Run.Proc != proc {
 				return
 			}
 			r.read = nil
+			r.closing.see(asked, end)
 			if err == nil { // a member that is not Primary answers no query
 				read.Channel = nil
 				r.read = read
 			}
 			r.Check(time.Now())
+		})
+	}()
+}
+
+func (r *Follower) setReadOnly(on bool) {
+	r.setting = true
+	r.closing.set(false)
+	proc, mode := r.Run.Proc, r.Mode()
+	go func() {
+		err := r.server.SetReadOnly(context.Background(), on, mode)
+		r.loop.Post(func() {
+			r.setting, r.next = false, time.Time{}
+			r.closing.set(err != nil && !on)
+			switch {
+			case err != nil:
+				r.loop.Logger.Warn("read_only could not be set", "on", on, "error", err)
+			case r.Run.Proc == proc && r.read != nil:
+				r.read.ReadOnly = on
+				r.loop.Logger.Info("the writes of clients", "refused", on)
+			}
 		})
 	}()
 }

@@ -20,7 +20,10 @@ type closable struct {
 	Server
 	t        *testing.T
 	readOnly bool
+	logged   string
 	away     bool
+	behind   bool // it has something to apply
+	fails    bool // to be set
 	sets     int
 }
 
@@ -31,7 +34,17 @@ func (s *closable) Read(context.Context) (*agentapi.Following, error) {
 	return &agentapi.Following{ReadOnly: s.readOnly, Channel: &agentapi.ChannelState{Running: true}}, nil
 }
 
+func (s *closable) End(context.Context) (string, error) {
+	if s.behind {
+		return "", context.DeadlineExceeded
+	}
+	return s.logged, nil
+}
+
 func (s *closable) SetReadOnly(_ context.Context, on bool, _ string) error {
+	if s.fails {
+		return context.DeadlineExceeded
+	}
 	s.readOnly = on
 	s.sets++
 	return nil
@@ -129,4 +142,74 @@ func TestOverruledBeforeTheServerAnswers(t *testing.T) {
 	if s.readOnly {
 		t.Error("it stays read-only for good")
 	}
+}
+
+// TestWhereItEnds: where a server ends is what it answers after it was seen to refuse writes, and when the agent knew
+// for which change of sites.
+func TestWhereItEnds(t *testing.T) {
+	s := &closable{t: t, logged: "0-1-7"}
+	refuse, number := false, int64(0)
+	run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: &agentapi.Server{}}
+	events := make(chan func())
+	f := New(eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler)},
+		platform.Places{Run: t.TempDir()}, "n-0", s,
+		Dependencies{Run: run, Group: &api.Peers{},
+			Wanted:     func() (*agentapi.Follow, bool) { return nil, true },
+			Superseded: func() (bool, bool) { return refuse, true },
+			Switching:  func() int64 { return number },
+			Primary:    func() string { return "n-0" },
+			Published:  func() agentapi.Report { return agentapi.Report{} },
+			Draining:   func() bool { return false },
+			Mode:       func() string { return "" }})
+	report := func() agentapi.Closed {
+		var r agentapi.Report
+		f.Report(&r)
+		return r.Closed
+	}
+	ask := func(want agentapi.Closed) {
+		t.Helper()
+		f.next = time.Time{}
+		for f.Check(time.Now()); f.reading || f.setting; {
+			(<-events)()
+		}
+		if have := report(); have != want {
+			t.Errorf("%+v instead of %+v", have, want)
+		}
+	}
+	ask(agentapi.Closed{})
+	refuse, number = true, 3
+	f.next = time.Time{}
+	f.Check(time.Now())
+	(<-events)() // it was asked while it accepted writes
+	s.logged = "0-1-8"
+	(<-events)() // and made read-only
+	if have := report(); have != (agentapi.Closed{}) {
+		t.Errorf("not asked again: %+v", have)
+	}
+	ask(agentapi.Closed{By: 3, Position: "0-1-8"})
+	number = 4
+	if have := report(); have != (agentapi.Closed{}) {
+		t.Errorf("for another one: %+v", have)
+	}
+	s.logged = "0-1-9"
+	ask(agentapi.Closed{By: 4, Position: "0-1-9"})
+	s.behind = true
+	ask(agentapi.Closed{})
+	s.behind = false
+	ask(agentapi.Closed{By: 4, Position: "0-1-9"})
+	s.away = true
+	ask(agentapi.Closed{})
+	s.away, refuse, number = false, false, 0
+	for s.fails = true; !f.setting; f.Check(time.Now()) {
+		if f.next = (time.Time{}); f.reading {
+			(<-events)()
+		}
+	}
+	(<-events)() // it could not be opened, or not in time
+	s.fails, refuse, number = false, true, 5
+	ask(agentapi.Closed{})
+	f.closing.late = time.Now().Add(-time.Second)
+	ask(agentapi.Closed{By: 5, Position: "0-1-9"})
+	f.TakenOver() // by another agent, which may have been about to open it
+	ask(agentapi.Closed{})
 }

@@ -14,6 +14,7 @@ import (
 func (r *Follower) Report(to *agentapi.Report) {
 	to.Channel = r.gate.Reported(time.Now())
 	to.Refuses = r.superseded() && r.read != nil && r.read.ReadOnly
+	to.Closed = r.closing.end(r.switching(), r.read)
 	source, _ := r.Wanted()
 	if source != nil {
 		to.ChannelUntil, to.ChannelFenced = source.Until, r.fenced(source.Until, time.Now())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/sqlrows"
@@ -130,8 +131,12 @@ func (c Channel) session(ctx context.Context, do func(context.Context, *sql.Conn
 	return do(ctx, conn)
 }
 
+// LateTime is for how long the server may still come to accept writes after SetReadOnly has failed to have it do so.
+const LateTime = queryTimeout + 3*time.Second
+
 // SetReadOnly lets the server refuse or accept the writes of clients. One that accepts them has the wsrep_mode mode:
-// that of the option file refuses tables and views which Galera does not replicate.
+// that of the option file refuses tables and views which Galera does not replicate. A server that comes to the
+// statement later, with no one waiting any more, goes on refusing them.
 func (c Channel) SetReadOnly(ctx context.Context, on bool, mode string) error {
 	if on {
 		return c.exec(ctx, "SET GLOBAL read_only = ON")
@@ -139,7 +144,20 @@ func (c Channel) SetReadOnly(ctx context.Context, on bool, mode string) error {
 	if _, err := strconv.ParseUint(mode, 10, 64); err != nil {
 		mode = literal(mode)
 	}
-	return errors.Join(c.exec(ctx, "SET GLOBAL wsrep_mode = "+mode), c.exec(ctx, "SET GLOBAL read_only = OFF"))
+	err := c.exec(ctx, "SET GLOBAL wsrep_mode = "+mode)
+	until := time.Now().Add(queryTimeout).Unix() + 1
+	return errors.Join(err, c.exec(ctx, fmt.Sprintf(
+		"SET GLOBAL read_only = IF(UNIX_TIMESTAMP() <= %d, 0, @@GLOBAL.read_only)", until)))
+}
+
+// End returns what the server has in its binary log, once it has applied everything that its group has. read_only is
+// checked when a statement begins: one that changes tables may wait for its turn then.
+func (c Channel) End(ctx context.Context) (position string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	err = c.db.QueryRowContext(ctx, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@GLOBAL.gtid_binlog_pos").
+		Scan(&position)
+	return position, err
 }
 
 // Read returns how far a server is that serves.

@@ -91,10 +91,11 @@ func Main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := &archiver{task: *t.Archive, store: files, reports: &board{}, refused: map[string]string{}}
+	a := &archiver{task: *t.Archive, store: files, reports: &board{now: task.Archived{Place: t.Archive.Place}},
+		refused: map[string]string{}}
 	a.find = a.nodes
 	go newSurveyor(files, a.reports, *t.Archive).run(ctx)
-	go promotions{files, a.reports, t.Archive.Overrules}.run(ctx)
+	go promotions{files, a.reports, t.Archive.Overrules, t.Archive.Withdraws, store.Create}.run(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
 	go func() { served <- a.reports.serve(ctx) }()
 	go func() {

@@ -25,6 +25,7 @@ type board struct {
 	clocked clocked
 	differ  map[string]time.Duration // clocks that are reported
 	asked   asked
+	hurried time.Time // when the operator has asked last to have stored at once what was read
 }
 
 // clocked is a time by the clocks that agree, and when it was that time.
@@ -67,7 +68,7 @@ func (b *board) set(change func(*task.Archived)) {
 // archived describes what the store has. With a new chain, what was found about the one before is void.
 func (b *board) archived(at place) {
 	b.set(func(a *task.Archived) {
-		a.GTID, a.Segment, a.Problem, a.Reason = at.Last.String(), at.Number, "", ""
+		a.GTID, a.Segment, a.Checksum, a.Problem, a.Reason = at.Last.String(), at.Number, at.Checksum, "", ""
 		if at.Through.After(a.Through) {
 			a.Through = at.Through
 		}
@@ -156,6 +157,9 @@ func (b *board) server(pair func() (tls.Certificate, error)) *http.Server {
 		if own, err := pair(); err == nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 &&
 			bytes.Equal(r.TLS.PeerCertificates[0].Raw, own.Certificate[0]) {
 			b.hear(r.Header.Get("Date"))
+			if r.Header.Get(task.HeaderAsks) == task.AskHurry {
+				b.hurry()
+			}
 		}
 		b.mu.Lock()
 		now := b.now

@@ -74,6 +74,7 @@ func TestHeard(t *testing.T) {
 		if req.Header.Set("Date", c.date); c.date == "" {
 			req.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 		}
+		req.Header.Set(task.HeaderAsks, task.AskHurry)
 		resp, err := client.Do(req)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -84,6 +85,10 @@ func TestHeard(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		_ = s.Close()
+		if want := len(c.shown) > 0 && &c.shown[0].Certificate[0][0] == &own.Certificate[0][0] && !c.away; want !=
+			b.hurries(time.Now()) {
+			t.Errorf("%s: hurries: %v", name, !want)
+		}
 		ahead, heard := b.heard()
 		if heard != c.heard || heard && (ahead-time.Hour).Abs() > 10*time.Second {
 			t.Errorf("%s: heard %v, %s ahead", name, heard, ahead)

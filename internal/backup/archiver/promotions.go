@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
@@ -17,6 +18,8 @@ type promotions struct {
 	store     *archive
 	reports   *board
 	overrules string // the ID of one that does not count
+	withdraws *task.Promotion
+	create    promotion.Create
 }
 
 func (p promotions) run(ctx context.Context) {
@@ -36,15 +39,29 @@ func (p promotions) run(ctx context.Context) {
 func (p promotions) once(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
-	now, err := promotion.Find(ctx, p.store.bucket, p.store.cluster)
+	now, next, err := promotion.Latest(ctx, p.store.bucket, p.store.cluster)
 	if err == nil && now != nil && now.ID() == p.overrules {
 		err = promotion.Overrule(ctx, p.store.bucket, p.store.cluster, *now)
 		now = nil
 	}
+	withdrawn := uint64(0)
+	if err == nil && now == nil && p.withdraws != nil {
+		var counts *task.Promotion
+		counts, err = promotion.Record(ctx, p.store.bucket, p.create, p.store.cluster, *p.withdraws)
+		switch {
+		case errors.Is(err, promotion.ErrOverruled): // it was used, and a person has overruled that
+			withdrawn, err = p.withdraws.Number, nil
+		case err != nil:
+		case counts.Withdrawn:
+			withdrawn, next = counts.Number, counts.Number+1
+		default:
+			now = counts
+		}
+	}
 	if err != nil {
 		return explained("the promotions in the store", err)
 	}
-	p.reports.set(func(a *task.Archived) { a.Promotion = now })
+	p.reports.set(func(a *task.Archived) { a.Promotion, a.Next, a.Withdrawn = now, next, withdrawn })
 	return nil
 }
 

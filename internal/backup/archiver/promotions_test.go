@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,7 @@ import (
 func TestPromotionIsFound(t *testing.T) {
 	ctx, a, b := t.Context(), newStore(t), &board{}
 	mine := task.Promotion{Namespace: "site", Name: "standby", UID: "bbbbbbbb-1", GTID: "0-1-7"}
-	p := promotions{a, b, ""}
+	p := promotions{a, b, "", nil, store.Create}
 	finds := func(p promotions, want string) {
 		t.Helper()
 		if err := p.once(ctx); err != nil {
@@ -48,8 +49,8 @@ func TestPromotionIsFound(t *testing.T) {
 		t.Errorf("%v, %+v", err, b.now)
 	}
 	a.bucket = there
-	finds(promotions{a, b, "2-bbbbbbbb"}, "1-bbbbbbbb")
-	finds(promotions{a, b, "1-bbbbbbbb"}, "")
+	finds(promotions{a, b, "2-bbbbbbbb", nil, store.Create}, "1-bbbbbbbb")
+	finds(promotions{a, b, "1-bbbbbbbb", nil, store.Create}, "")
 	finds(p, "")
 }
 
@@ -71,4 +72,45 @@ func TestNothingIsRemovedAfterAPromotion(t *testing.T) {
 			t.Errorf("%v, %v, %q", left, err, s.reports.now.Kept)
 		}
 	})
+}
+
+// TestTokenIsWithdrawn: what is taken back is reported once the store has it, unless another cluster was first.
+func TestTokenIsWithdrawn(t *testing.T) {
+	ctx, a, b := t.Context(), newStore(t), &board{}
+	back := &task.Promotion{Number: 1, Namespace: "prod", Name: "shop", UID: "aaaaaaaa-1", GTID: "0-1-7", Withdrawn: true}
+	create := store.Create
+	finds := func(withdraws *task.Promotion, next, withdrawn uint64, promoted string) {
+		t.Helper()
+		if err := (promotions{a, b, "", withdraws, create}).once(ctx); err != nil {
+			t.Fatal(err)
+		}
+		have := ""
+		if b.now.Promotion != nil {
+			have = b.now.Promotion.ID()
+		}
+		if b.now.Next != next || b.now.Withdrawn != withdrawn || have != promoted {
+			t.Errorf("%+v instead of %d, %d, %q", b.now, next, withdrawn, promoted)
+		}
+	}
+	finds(nil, 1, 0, "")
+	finds(back, 2, 1, "")
+	finds(back, 2, 1, "")
+	finds(nil, 2, 0, "")
+	take := task.Promotion{Number: 2, Namespace: "site", Name: "standby", UID: "bbbbbbbb-1", GTID: "0-1-7"}
+	create = func(ctx context.Context, b *store.Bucket, key string, from io.Reader) error {
+		if _, err := promotion.Record(ctx, b, store.Create, a.cluster, take); err != nil {
+			t.Fatal(err)
+		}
+		return store.Create(ctx, b, key, from)
+	}
+	again := *back
+	again.Number = 2
+	finds(&again, 2, 0, "2-bbbbbbbb") // it was a moment faster
+	finds(&again, 3, 0, "2-bbbbbbbb")
+	take.Number = 2
+	if err := promotion.Overrule(ctx, a.bucket, a.cluster, take); err != nil {
+		t.Fatal(err)
+	}
+	create = store.Create
+	finds(&again, 3, 2, "") // no one can use it any more
 }

@@ -82,21 +82,13 @@ func (r *reader) read(ctx context.Context) error {
 	}
 }
 
-// wait is how long an event is waited for.
-func (r *reader) wait() time.Duration {
-	if !r.asked.IsZero() {
-		return time.Second
-	}
-	return min(max(time.Until(r.next), time.Millisecond), time.Second)
-}
-
 // tick asks the node what is committed, and stores what was read when all of that is there.
 func (r *reader) tick(ctx context.Context) error {
 	now := time.Now()
 	if !r.verify {
 		r.reports.numbered(r.numbers.tick(ctx, now, time.Duration(r.task.IntervalSeconds)*time.Second))
 	}
-	if r.asked.IsZero() && now.After(r.next) {
+	if r.asked.IsZero() && (now.After(r.next) || r.reports.hurries(now)) {
 		clear(r.clocks)
 		at, err := r.archiver.ask(ctx, r.node)
 		if err != nil {

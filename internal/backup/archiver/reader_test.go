@@ -28,6 +28,12 @@ func TestRead(t *testing.T) {
 			w.commit(6)
 			w.pass(interval / 4)
 		}, "@5"},
+		"at once when clients wait for another site": {func(w *world) {
+			w.pass(interval)
+			w.reports.hurry()
+			w.commit(6)
+			w.pass(interval / 4)
+		}, "@5 6-6"},
 		"one segment an interval": {func(w *world) {
 			for n := uint64(6); n < 12; n += 2 {
 				w.commit(n, n+1)

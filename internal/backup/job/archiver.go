@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -73,7 +74,8 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		ReadOnly:        resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc",
 		IntervalSeconds: int(defaultInterval / time.Second),
 		Damaged:         bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter,
-		Overrules: c.Spec.OverrulesPromotion}
+		Overrules: c.Spec.OverrulesPromotion, Place: location.Annotation(s),
+		Withdraws: withdraws(c, s)}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}
@@ -100,4 +102,16 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		Items: []corev1.KeyToPath{{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"},
 			{Key: "ca.crt", Path: "ca.crt"}}}})
 	return d, nil
+}
+
+// withdraws is what the archiver is to record to make a token void, nil for nothing. In another store than the token's
+// that would keep no one from using it.
+func withdraws(c *v1alpha1.GaleraCluster, in *v1alpha1.GaleraBackupStore) *task.Promotion {
+	s := c.Status.SwitchSite
+	if s == nil || s.Phase != v1alpha1.SwitchWithdrawing || s.Token == nil || s.Location == nil ||
+		*s.Location != location.Of(in) {
+		return nil
+	}
+	return &task.Promotion{Number: uint64(s.Token.Number), //nolint:gosec // records are counted from one on
+		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID), GTID: s.Token.GTID, Withdrawn: true}
 }

@@ -102,8 +102,11 @@ func Describe(l v1alpha1.StoreLocation) string {
 }
 
 // Annotation is the value of AnnotationStoreLocation on an object that uses a store.
-func Annotation(s *v1alpha1.GaleraBackupStore) string {
-	text, _ := json.Marshal(Of(s)) // strings only
+func Annotation(s *v1alpha1.GaleraBackupStore) string { return Text(Of(s)) }
+
+// Text is one spelling of a location.
+func Text(l v1alpha1.StoreLocation) string {
+	text, _ := json.Marshal(l) // strings only
 	return string(text)
 }
 

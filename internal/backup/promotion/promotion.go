@@ -43,10 +43,16 @@ var errDamaged = errors.New("it is no record of a promotion")
 type Create func(ctx context.Context, b *store.Bucket, key string, from io.Reader) error
 
 // Find returns the promotion that counts, nil for none. The first one that was not overruled counts, or what the same
-// cluster has recorded after it.
+// cluster has recorded after it. One that is withdrawn is none.
 func Find(ctx context.Context, b *store.Bucket, cluster string) (*task.Promotion, error) {
+	now, _, err := Latest(ctx, b, cluster)
+	return now, err
+}
+
+// Latest is Find, and returns the number of the next record.
+func Latest(ctx context.Context, b *store.Bucket, cluster string) (now *task.Promotion, next uint64, err error) {
 	r, err := find(ctx, b, cluster)
-	return r.now, err
+	return r.now, r.next, err
 }
 
 // records are those about one cluster.
@@ -76,7 +82,7 @@ func find(ctx context.Context, b *store.Bucket, cluster string) (records, error)
 		if err != nil {
 			return records{}, err
 		}
-		if r.now == nil || r.now.UID == p.UID {
+		if !p.Withdrawn && (r.now == nil || r.now.UID == p.UID) {
 			r.now = p
 		}
 	}
@@ -96,7 +102,7 @@ func (r records) overruled(ctx context.Context, b *store.Bucket, cluster, uid st
 				p, err = read(ctx, b, cluster, by, overruled)
 			}
 		}
-		if err != nil || p.UID == uid {
+		if err != nil || p.UID == uid && !p.Withdrawn {
 			return err == nil, err
 		}
 	}
@@ -153,6 +159,9 @@ func read(ctx context.Context, b *store.Bucket, cluster string, n uint64, kind s
 // has overruled is not recorded again.
 func Record(ctx context.Context, b *store.Bucket, create Create, cluster string, mine task.Promotion) (
 	*task.Promotion, error) {
+	if mine.Number > 0 {
+		return claim(ctx, b, create, cluster, mine)
+	}
 	for range tries {
 		r, err := find(ctx, b, cluster)
 		if now := r.now; err != nil || now != nil && (now.UID != mine.UID || now.GTID == mine.GTID) {
@@ -165,16 +174,52 @@ func Record(ctx context.Context, b *store.Bucket, create Create, cluster string,
 			return nil, ErrOverruled
 		}
 		mine.Number = r.next
-		text, err := json.Marshal(mine)
-		if err != nil {
+		if err := write(ctx, b, create, cluster, mine); err != nil {
 			return nil, err
 		}
-		err = create(ctx, b, key(cluster, mine.Number, record), bytes.NewReader(text))
-		if err != nil && !store.Taken(err) {
-			return nil, fmt.Errorf("the promotion could not be recorded: %w", err)
+	}
+	return nil, errBusy
+}
+
+var errBusy = errors.New("the promotion could not be recorded: others record theirs at the same time")
+
+// claim records a promotion, or that it is withdrawn, with its number or not at all, and returns the one that counts,
+// or is withdrawn with that number. One cluster promotes itself with it, and another one withdraws it: one of them
+// wins.
+func claim(ctx context.Context, b *store.Bucket, create Create, cluster string, mine task.Promotion) (
+	*task.Promotion, error) {
+	for range tries {
+		now, next, err := Latest(ctx, b, cluster)
+		switch {
+		case err != nil || now != nil:
+			return now, err
+		case next < mine.Number:
+			return nil, fmt.Errorf("the store lacks the records before the number %d: is it another one?", mine.Number)
+		case next > mine.Number:
+			p, err := read(ctx, b, cluster, mine.Number, record)
+			if err == nil && !p.Withdrawn {
+				p, err = nil, ErrOverruled
+			}
+			return p, err
+		}
+		if err := write(ctx, b, create, cluster, mine); err != nil {
+			return nil, err
 		}
 	}
-	return nil, errors.New("the promotion could not be recorded: others record theirs at the same time")
+	return nil, errBusy
+}
+
+// write creates a record, unless there is one of its number.
+func write(ctx context.Context, b *store.Bucket, create Create, cluster string, mine task.Promotion) error {
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	err = create(ctx, b, key(cluster, mine.Number, record), bytes.NewReader(text))
+	if err != nil && !store.Taken(err) {
+		return fmt.Errorf("the promotion could not be recorded: %w", err)
+	}
+	return nil
 }
 
 // Overrule has a promotion not count any more.

@@ -125,6 +125,16 @@ func (a *archived) last(ctx context.Context) (binlog.Head, error) {
 	return a.head(ctx, n)
 }
 
+// end is the archive's last transaction, and the checksum of a segment's head.
+func (a *archived) end(ctx context.Context, segment uint64) (last, checksum string, err error) {
+	h, err := a.last(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	of, err := a.head(ctx, segment)
+	return h.Last.String(), of.Checksum, err
+}
+
 // through is until when the archive has everything that was committed, as of its last segment.
 func (a *archived) through(ctx context.Context, last binlog.Head) (time.Time, error) {
 	text, err := a.bucket.ReadAll(ctx, path.Join(a.dir, binlog.ThroughName))

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,8 +19,9 @@ const (
 	lookTime = 15 * time.Second
 	// hangTime is for how long a store is waited for before it is called one that does not answer: a volume may hang.
 	hangTime = time.Minute
-	// askTimeout bounds a question of the operator.
+	// askTimeout bounds a question of the operator, answerTime how long one waits for what it asks to have recorded.
 	askTimeout = 5 * time.Second
+	answerTime = 2 * time.Second
 )
 
 // board is what the operator asks for.
@@ -33,6 +35,63 @@ type board struct {
 	// promotion is the one that counts, nil while it is not known, and unrecorded why not.
 	promotion  *task.Promotion
 	unrecorded string
+	// asked is what the operator has asked to have recorded, nil for nothing, and askedAt when. woken gets a value then.
+	asked   *task.Recording
+	askedAt time.Time
+	woken   chan struct{}
+	// pair is the certificate that is shown: only who shows it, too, is believed to be the operator.
+	pair func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+}
+
+// hear takes what the operator asks to have recorded, "" for nothing.
+func (b *board) hear(asks string) {
+	var of *task.Recording
+	if asks != "" {
+		of = &task.Recording{}
+		if err := json.Unmarshal([]byte(asks), of); err != nil {
+			say("the operator asks for something unknown: %v", err)
+			return
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if of == nil || b.asked != nil && *b.asked == *of {
+		b.asked = of
+		return
+	}
+	b.asked, b.askedAt, b.promotion, b.unrecorded = of, time.Now(), nil, ""
+	select {
+	case b.woken <- struct{}{}:
+	default:
+	}
+}
+
+// operator reports whether a question is the operator's: it shows the certificate of the Secret with its key.
+func (b *board) operator(r *http.Request) bool {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || b.pair == nil {
+		return false
+	}
+	own, err := b.pair(nil)
+	return err == nil && bytes.Equal(r.TLS.PeerCertificates[0].Raw, own.Certificate[0])
+}
+
+// settled waits until what was asked for is recorded, or why it is not is known.
+func (b *board) settled(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for {
+		b.mu.Lock()
+		open := b.asked != nil && b.promotion == nil && b.unrecorded == ""
+		b.mu.Unlock()
+		if !open {
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // watch reads how far the archive is until ctx ends, whether or not a replica follows.
@@ -81,15 +140,21 @@ func (b *board) poll(ctx context.Context, a *archived) {
 func (b *board) serve(ctx context.Context, trust *tls.Config) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+task.PathServed, b)
+	shows := trust.Clone()
+	shows.ClientAuth = tls.RequestClientCert
 	s := &http.Server{Addr: ":" + strconv.Itoa(task.ServedPort), Handler: mux, ReadTimeout: askTimeout,
-		WriteTimeout: askTimeout, MaxHeaderBytes: 8 << 10, TLSConfig: trust.Clone()}
+		WriteTimeout: askTimeout, MaxHeaderBytes: 8 << 10, TLSConfig: shows}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	return s.ListenAndServeTLS("", "")
 }
 
 // ServeHTTP implements http.Handler.
-func (b *board) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if b.operator(r) {
+		b.hear(r.Header.Get(task.HeaderAsks))
+		b.settled(r.Context())
+	}
 	b.mu.Lock()
 	now := b.now
 	if !b.since.IsZero() && time.Since(b.since) > hangTime {

@@ -3,6 +3,7 @@ package serving
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"path"
 	"strings"
@@ -19,7 +20,7 @@ import (
 func (b *board) answer(t *testing.T) (out task.Served) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	b.ServeHTTP(w, nil)
+	b.ServeHTTP(w, &http.Request{})
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		t.Fatal(err)
 	}

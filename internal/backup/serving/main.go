@@ -51,7 +51,7 @@ func Main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &board{streams: of}
+	b := &board{streams: of, woken: make(chan struct{}, 1), pair: certificate}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.run(ctx, l) })
 	g.Go(func() error { return b.serve(ctx, s.trust) })
@@ -60,7 +60,7 @@ func Main(ctx context.Context) error {
 		return nil
 	})
 	g.Go(func() error {
-		b.promote(ctx, bucket, *t.Serve)
+		recorder{board: b, bucket: bucket, dir: t.Serve.Dir, end: a.end}.run(ctx, *t.Serve)
 		return nil
 	})
 	if err := g.Wait(); !errors.Is(err, http.ErrServerClosed) {

@@ -12,25 +12,44 @@ import (
 )
 
 const (
-	// recordRetry is how long a promotion is not tried again that could not be recorded. While a person has to decide it
-	// doubles, up to maxRetry: each try lists objects of the store. recordTime is how long one may take.
+	// recordRetry is how long a promotion is not tried again that could not be recorded, tokenRetry the same for a token
+	// that was given within tokenTime: no cluster accepts writes meanwhile. While a person has to decide it doubles, up to
+	// maxRetry: each try lists objects of the store. recordTime is how long one may take.
 	recordRetry = 5 * time.Second
 	maxRetry    = time.Minute
 	recordTime  = 30 * time.Second
+	tokenRetry  = 500 * time.Millisecond
+	tokenTime   = time.Minute
 )
 
-// promote records that the follower takes over, if it does, until that is so. Another cluster's record is looked at
-// again, too: a person may overrule it.
-func (b *board) promote(ctx context.Context, bucket *store.Bucket, t task.Serve) {
+// recorder records that the follower takes over.
+type recorder struct {
+	*board
+	bucket *store.Bucket
+	dir    string
+	// end returns the archive's last transaction, as the store has it now, and the checksum of a segment's head.
+	end func(ctx context.Context, segment uint64) (last, checksum string, err error)
+}
+
+// run records what the task names, or what the operator asks for, until that is so. Another cluster's record is looked
+// at again, too: a person may overrule it.
+func (r recorder) run(ctx context.Context, t task.Serve) {
 	var pause time.Duration
-	for t.Promotion != nil {
-		done, decided := b.record(ctx, bucket, t)
-		if done {
-			return
+	for {
+		var again <-chan time.Time
+		if of, first := r.recording(t); of != nil {
+			done, decided := r.record(ctx, *of)
+			if pause = retryAfter(pause, decided); !decided {
+				pause = first
+			}
+			if !done {
+				again = time.After(pause)
+			}
 		}
-		pause = retryAfter(pause, decided)
 		select {
-		case <-time.After(pause):
+		case <-again:
+		case <-r.woken:
+			pause = 0
 		case <-ctx.Done():
 			return
 		}
@@ -45,29 +64,86 @@ func retryAfter(before time.Duration, decided bool) time.Duration {
 	return min(max(recordRetry, 2*before), maxRetry)
 }
 
-// record tries it once. done reports whether the follower's own record is the one that counts, and decided whether only
-// a person changes what was found.
-func (b *board) record(ctx context.Context, bucket *store.Bucket, t task.Serve) (done, decided bool) {
-	ctx, cancel := context.WithTimeout(ctx, recordTime)
-	defer cancel()
-	create := store.Create
-	if t.SingleWriter {
-		create = store.CreateAlone
-	}
-	mine := *t.Promotion
-	mine.At = time.Now().UTC()
-	counts, err := promotion.Record(ctx, bucket, create, t.Dir, mine)
+// recording is what is to be recorded, nil for nothing, and when it is tried again.
+func (b *board) recording(t task.Serve) (of *task.Recording, again time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.promotion, b.unrecorded = counts, ""
-	where := path.Join(t.Dir, promotion.Directory)
 	switch {
-	case errors.Is(err, promotion.ErrOverruled):
-		b.unrecorded = "it had recorded that below " + where + ", and " + err.Error() +
-			". Delete this cluster, and create it anew if it is to follow that one"
-	case err != nil:
-		b.unrecorded = "nothing was recorded below " + where + ": " + store.Explain(err) + ". This is tried again: restore " +
-			"the store, or the right of its credentials to create objects there"
+	case b.asked != nil && time.Since(b.askedAt) < tokenTime:
+		return b.asked, tokenRetry
+	case b.asked != nil:
+		return b.asked, recordRetry
+	case t.Promotion != nil:
+		return &task.Recording{Promotion: *t.Promotion, SingleWriter: t.SingleWriter}, recordRetry
 	}
-	return err == nil && counts.UID == mine.UID, err == nil || errors.Is(err, promotion.ErrOverruled)
+	return nil, 0
+}
+
+// record tries it once. done reports whether the follower's own record is the one that counts, and decided whether only
+// a person changes what was found.
+func (r recorder) record(ctx context.Context, of task.Recording) (done, decided bool) {
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	mine := of.Promotion
+	mine.At = time.Now().UTC()
+	create := store.Create
+	if of.SingleWriter {
+		create = store.CreateAlone
+	}
+	why := ""
+	if mine.Number > 0 {
+		why = r.unusable(ctx, of)
+	}
+	var counts *task.Promotion
+	if why == "" {
+		var err error
+		counts, err = promotion.Record(ctx, r.bucket, create, r.dir, mine)
+		why, decided = r.explain(err), err == nil || errors.Is(err, promotion.ErrOverruled)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked != nil && r.asked.Number != mine.Number { // another one is asked for meanwhile
+		return false, false
+	}
+	r.promotion, r.unrecorded = counts, why
+	return why == "" && counts.UID == mine.UID, decided
+}
+
+func (r recorder) explain(err error) string {
+	where := path.Join(r.dir, promotion.Directory)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, promotion.ErrOverruled):
+		return "it had recorded that below " + where + ", and " + err.Error() +
+			". Delete this cluster, and create it anew if it is to follow that one"
+	}
+	return "nothing was recorded below " + where + ": " + store.Explain(err) + ". This is tried again: restore " +
+		"the store, or the right of its credentials to create objects there"
+}
+
+// unusable is why a token is not used yet, "" where it may be, or where its number has a record: the archive has to end
+// with its transaction.
+func (r recorder) unusable(ctx context.Context, of task.Recording) string {
+	if of.SingleWriter { // the other cluster may make the same record
+		return "spec.cutover.token needs a store that creates objects conditionally: set spec.singleWriter of the " +
+			"GaleraBackupStore to false, or take the token back at the other cluster"
+	}
+	now, next, err := promotion.Latest(ctx, r.bucket, r.dir)
+	if err != nil {
+		return store.Explain(err)
+	}
+	if now != nil || next > of.Number {
+		return ""
+	}
+	switch end, sum, err := r.end(ctx, of.Segment); {
+	case err != nil:
+		return "the archive's end could not be read: " + err.Error()
+	case sum != of.Checksum:
+		return "this store has another archive than that of spec.cutover.token: both clusters have to use one store. " +
+			"Take the token back at the other cluster"
+	case end != of.GTID:
+		return "the archive ends with " + end + ", and spec.cutover.token with " + of.GTID
+	}
+	return ""
 }

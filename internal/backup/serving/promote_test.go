@@ -1,7 +1,16 @@
 package serving
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 // TestPromotionIsReported: the operator is answered which promotion counts, and only once that is known. A cluster that
@@ -22,39 +32,45 @@ func TestPromotionIsReported(t *testing.T) {
 	if err := away.Close(); err != nil {
 		t.Fatal(err)
 	}
-	of := func(uid string) task.Serve {
-		return task.Serve{Dir: "prod/shop/b65191a0", Promotion: &task.Promotion{UID: uid, GTID: "0-1-7"}}
+	const dir = "prod/shop/b65191a0"
+	of := func(uid string) task.Recording {
+		return task.Recording{Promotion: task.Promotion{UID: uid, GTID: "0-1-7"}}
 	}
-	b, other := &board{}, &board{}
-	if done, decided := b.record(t.Context(), away, of("bbbbbbbb-1")); done || decided {
+	b, other := recorder{board: &board{}, bucket: away, dir: dir}, recorder{board: &board{}, bucket: bucket, dir: dir}
+	if done, decided := b.record(t.Context(), of("bbbbbbbb-1")); done || decided {
 		t.Error("recorded without a store, or given up")
 	}
-	if have := b.answer(t); have.Promotion != nil || !strings.Contains(have.Unrecorded, "prod/shop/b65191a0/promotions") {
+	if have := b.answer(t); have.Promotion != nil || !strings.Contains(have.Unrecorded, dir+"/promotions") {
 		t.Errorf("%+v", have)
 	}
-	b.promote(t.Context(), bucket, of("bbbbbbbb-1"))
+	b.bucket = bucket
+	if done, _ := b.record(t.Context(), of("bbbbbbbb-1")); !done {
+		t.Error("it is tried again, though it is recorded")
+	}
 	if have := b.answer(t); have.Promotion == nil || have.Promotion.ID() != "1-bbbbbbbb" || have.Promotion.At.IsZero() ||
 		have.Unrecorded != "" {
 		t.Errorf("%+v", have)
 	}
-	if done, decided := other.record(t.Context(), bucket, of("cccccccc-1")); done || !decided {
+	if done, decided := other.record(t.Context(), of("cccccccc-1")); done || !decided {
 		t.Error("it is not tried again, or as often as before, though another cluster's record counts")
 	}
 	have := other.answer(t)
 	if have.Promotion == nil || have.Promotion.UID != "bbbbbbbb-1" {
 		t.Fatalf("the second one: %+v", have)
 	}
-	if err := promotion.Overrule(t.Context(), bucket, of("").Dir, *have.Promotion); err != nil {
+	if err := promotion.Overrule(t.Context(), bucket, dir, *have.Promotion); err != nil {
 		t.Fatal(err)
 	}
-	if done, decided := b.record(t.Context(), bucket, of("bbbbbbbb-1")); done || !decided {
+	if done, decided := b.record(t.Context(), of("bbbbbbbb-1")); done || !decided {
 		t.Error("recorded again though it was overruled")
 	}
 	if have := b.answer(t); have.Promotion != nil || !strings.Contains(have.Unrecorded, "a person has overruled there") ||
 		strings.Contains(have.Unrecorded, "tried again") {
 		t.Errorf("%+v", have)
 	}
-	other.promote(t.Context(), bucket, of("cccccccc-1"))
+	if done, _ := other.record(t.Context(), of("cccccccc-1")); !done {
+		t.Error("not recorded after the first one was overruled")
+	}
 	if have := other.answer(t); have.Promotion == nil || have.Promotion.ID() != "2-cccccccc" {
 		t.Errorf("after the first one was overruled: %+v", have)
 	}
@@ -82,21 +98,125 @@ func TestLostPromotionIsLookedAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		done := make(chan struct{})
-		go func() {
-			(&board{}).promote(t.Context(), bucket, task.Serve{Dir: dir, Promotion: &task.Promotion{UID: "cccccccc-1",
-				GTID: "0-1-7"}})
-			close(done)
-		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		lost := recorder{board: &board{}, bucket: bucket, dir: dir}
+		go lost.run(ctx, task.Serve{Promotion: &task.Promotion{UID: "cccccccc-1", GTID: "0-1-7"}})
 		time.Sleep(time.Hour)
 		if err := promotion.Overrule(t.Context(), bucket, dir, *counts); err != nil {
 			t.Fatal(err)
 		}
 		overruled := time.Now()
-		<-done
+		for lost.answer(t).Promotion.UID != "cccccccc-1" && time.Since(overruled) < time.Hour {
+			time.Sleep(time.Second)
+		}
 		if after := time.Since(overruled); after > maxRetry {
 			t.Errorf("it was found after %s", after)
 		}
 		_ = bucket.Close()
 	})
+}
+
+// TestATokenNeedsAStoreThatDecides: nothing is recorded with a token where two clusters could make the same record, nor
+// while the archive, as it is then, does not end with its transaction.
+func TestATokenNeedsAStoreThatDecides(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	end, sum, known := "0-1-7", "other", error(nil)
+	of := task.Recording{SingleWriter: true, Segment: 3, Checksum: "sum 3", Promotion: task.Promotion{Number: 1, UID: "bbbbbbbb-1", GTID: "0-1-7"}}
+	b := recorder{board: &board{}, bucket: bucket, dir: "prod/shop/b65191a0",
+		end: func(_ context.Context, n uint64) (string, string, error) { return end, fmt.Sprint(sum, " ", n), known }}
+	b.now.GTID = "0-1-7" // as it was read before
+	refused := func(says string) {
+		t.Helper()
+		if done, _ := b.record(t.Context(), of); done || !strings.Contains(b.unrecorded, says) || b.promotion != nil {
+			t.Errorf("%q, %+v", b.unrecorded, b.promotion)
+		}
+	}
+	refused("singleWriter")
+	of.SingleWriter = false
+	refused("have to use one store")
+	sum, end = "sum", "0-1-8"
+	refused("the archive ends with 0-1-8")
+	end, known = "0-1-7", errors.New("away")
+	refused("could not be read: away")
+	known = nil
+	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 {
+		t.Errorf("%q, %+v", b.unrecorded, b.promotion)
+	}
+	end = "0-1-9"
+	if done, _ := b.record(t.Context(), of); !done || b.promotion.UID != "bbbbbbbb-1" {
+		t.Errorf("what is recorded is forgotten: %q, %+v", b.unrecorded, b.promotion)
+	}
+}
+
+// TestTheOperatorAsks: the program records with a token as soon as the operator asks for it, and answers with the
+// record. It believes only who shows its own certificate.
+func TestTheOperatorAsks(t *testing.T) { synctest.Test(t, theOperatorAsks) }
+
+func theOperatorAsks(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	own, stranger := newPair(t), newPair(t)
+	end := "0-1-8"
+	b := &board{woken: make(chan struct{}, 1), pair: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own, nil }}
+	r := recorder{board: b, bucket: bucket, dir: "prod/shop/b65191a0", end: func(context.Context, uint64) (string, string, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return end, "", nil
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	all.Go(func() { r.run(ctx, task.Serve{}) })
+	synctest.Wait() // it has nothing to do
+	answer := func(shows *tls.Certificate, asks string) (out task.Served) {
+		t.Helper()
+		w, of := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, task.PathServed, nil)
+		if of.Header.Set(task.HeaderAsks, asks); shows != nil {
+			of.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{shows.Leaf}}
+		}
+		b.ServeHTTP(w, of)
+		if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	const asks = `{"number":4,"namespace":"site","name":"standby","uid":"bbbbbbbb-1","gtid":"0-1-7"}`
+	for _, who := range []*tls.Certificate{nil, stranger} {
+		if have := answer(who, asks); have.Promotion != nil || have.Unrecorded != "" || b.asked != nil {
+			t.Errorf("a stranger is believed: %+v", have)
+		}
+	}
+	if have := answer(own, strings.Replace(asks, "4", "1", 1)); !strings.Contains(have.Unrecorded, "ends with 0-1-8") {
+		t.Errorf("%+v", have)
+	}
+	b.mu.Lock()
+	end = "0-1-7"
+	b.mu.Unlock()
+	if have := answer(own, `{"number":2,"uid":"bbbbbbbb-1","gtid":"0-1-7"}`); have.Promotion != nil ||
+		!strings.Contains(have.Unrecorded, "lacks the records before the number 2") {
+		t.Errorf("another token: %+v", have)
+	}
+	if have := answer(own, strings.Replace(asks, "4", "1", 1)); have.Promotion == nil ||
+		have.Promotion.ID() != "1-bbbbbbbb" {
+		t.Errorf("%+v", have)
+	}
+	if have := answer(own, ""); have.Promotion == nil || b.asked != nil {
+		t.Errorf("nothing is asked any more, and the record is forgotten: %+v", have)
+	}
+}
+
+func newPair(t *testing.T) *tls.Certificate {
+	t.Helper()
+	cert, key, err := pki.SelfSignServer(time.Now().Add(-time.Hour), time.Now().Add(time.Hour), sourceName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pair
 }

@@ -10,7 +10,8 @@ import (
 
 // Promotion is the record that a cluster has taken over from another one.
 type Promotion struct {
-	// Number distinguishes the records about one cluster, from 1 on.
+	// Number distinguishes the records about one cluster, from 1 on. One that is to be recorded has none, unless it can
+	// have no other one.
 	Number uint64 `json:"number"`
 	// Namespace, Name and UID are those of the cluster that has taken over.
 	Namespace string `json:"namespace"`
@@ -20,6 +21,8 @@ type Promotion struct {
 	GTID string `json:"gtid"`
 	// At is when it was recorded, by the clock of the program that did.
 	At time.Time `json:"at,omitzero"`
+	// Withdrawn states that the cluster itself goes on: no other one takes over with this number.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // ID names the record to people: they name it to overrule it. What is recorded may be no UID: it can be overruled all
@@ -31,4 +34,20 @@ func (p Promotion) ID() string {
 		uid = hex.EncodeToString(sum[:4])
 	}
 	return fmt.Sprintf("%d-%s", p.Number, uid)
+}
+
+// HeaderAsks is the header of what the operator asks a program besides how far it is: AskHurry of the archiver, a
+// Recording, as JSON, of what serves an archive. They believe only who shows their own certificate.
+const (
+	HeaderAsks = "Galera-Asks"
+	AskHurry   = "hurry"
+)
+
+// Recording is a promotion that is to be recorded, in a store that creates nothing conditionally if SingleWriter, and
+// that has the segment with a Checksum, if that is named.
+type Recording struct {
+	Promotion
+	Segment      uint64 `json:"segment,omitempty"`
+	Checksum     string `json:"checksum,omitempty"`
+	SingleWriter bool   `json:"singleWriter,omitempty"`
 }

@@ -218,6 +218,10 @@ type Archive struct {
 	Ended string `json:"ended,omitempty"`
 	// Overrules is the ID of a promotion that does not count any more, "" for none.
 	Overrules string `json:"overrules,omitempty"`
+	// Place is where the store is (location.Annotation): it is reported with what was read there.
+	Place string `json:"place,omitempty"`
+	// Withdraws is to be recorded, unless another cluster has taken over with that number; nil for none.
+	Withdraws *Promotion `json:"withdraws,omitempty"`
 }
 
 // Archived is what the archiver reports.
@@ -229,6 +233,8 @@ type Archived struct {
 	Through time.Time `json:"through,omitzero"`
 	GTID    string    `json:"gtid,omitempty"`
 	Segment uint64    `json:"segment,omitempty"`
+	// Checksum is that of the head of that segment.
+	Checksum string `json:"checksum,omitempty"`
 	// Bytes is the size of all segments in the store, 0 while it is not known.
 	Bytes int64 `json:"bytes,omitempty"`
 	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there
@@ -256,6 +262,12 @@ type Archived struct {
 	Reason  string `json:"reason,omitempty"`
 	// Promotion is the one of another cluster that counts, nil for none, and while it is not known.
 	Promotion *Promotion `json:"promotion,omitempty"`
+	// Place is Archive.Place.
+	Place string `json:"place,omitempty"`
+	// Next is the number of the next record of a promotion, 0 while it is not known. Withdrawn is the number of
+	// Archive.Withdraws once that is recorded.
+	Next      uint64 `json:"next,omitempty"`
+	Withdrawn uint64 `json:"withdrawn,omitempty"`
 }
 
 // Result is what a Job reports.

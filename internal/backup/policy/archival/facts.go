@@ -19,6 +19,8 @@ type Facts struct {
 	Store    *v1alpha1.GaleraBackupStore
 	Backups  []v1alpha1.GaleraBackup // of the namespace: they are shared with the cache, and only read
 	Now      time.Time
+	Ends     []End     // of all nodes
+	Alike    time.Time // since when these are as they are now, the zero time where that is not known
 }
 
 // Problem keeps the archiver from running.

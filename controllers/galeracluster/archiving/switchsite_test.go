@@ -1,0 +1,106 @@
+package archiving
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// TestEndOf: a node ends somewhere only while its agent answers, and it has nothing left to apply with all others.
+func TestEndOf(t *testing.T) {
+	good := observe.Seen{Live: true, Report: agentapi.Report{Closed: agentapi.Closed{By: 3, Position: "0-1-7"},
+		Server: &agentapi.Server{State: galera.NodeSynced, Component: galera.ComponentPrimary, Size: 3}}}
+	with := func(change func(*agentapi.Server)) func(*observe.Seen) {
+		return func(s *observe.Seen) { change(s.Report.Server) }
+	}
+	unsettled := archival.End{Node: "shop-0", By: 3, Position: "0-1-7"}
+	for name, tc := range map[string]struct {
+		change func(*observe.Seen)
+		want   archival.End
+	}{
+		"it ends":          {func(*observe.Seen) {}, archival.End{Node: "shop-0", By: 3, Position: "0-1-7", Settled: true}},
+		"it is silent":     {func(s *observe.Seen) { s.Live = false }, archival.End{Node: "shop-0"}},
+		"no server runs":   {func(s *observe.Seen) { s.Report.Server = nil }, archival.End{Node: "shop-0"}},
+		"it joins":         {with(func(s *agentapi.Server) { s.State = galera.NodeJoined }), unsettled},
+		"it has more":      {with(func(s *agentapi.Server) { s.ReceiveQueue = 1 }), unsettled},
+		"one node is away": {with(func(s *agentapi.Server) { s.Size = 2 }), unsettled},
+		"it has no quorum": {with(func(s *agentapi.Server) { s.Component = "non-Primary" }), unsettled},
+	} {
+		seen, server := good, *good.Report.Server
+		seen.Report.Server = &server
+		tc.change(&seen)
+		if have := endOf("shop-0", seen, 3); have != tc.want {
+			t.Errorf("%s: %+v", name, have)
+		}
+	}
+}
+
+// TestAlike: nodes end alike since they were seen so for the first time; any change begins that anew.
+func TestAlike(t *testing.T) {
+	a, key := alike{}, types.NamespacedName{Namespace: "prod", Name: "shop"}
+	noon := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	ends := func(position string) []archival.End {
+		return []archival.End{{Node: "shop-0", By: 3, Position: position, Settled: true}}
+	}
+	for i, tc := range []struct {
+		ends []archival.End
+		want int
+	}{{ends("0-1-7"), 0}, {ends("0-1-7"), 0}, {ends("0-1-8"), 2}, {ends("0-1-8"), 2}, {nil, -1}, {ends("0-1-8"), 5}} {
+		since := a.see(key, tc.ends, noon.Add(time.Duration(i)*time.Second))
+		if want := noon.Add(time.Duration(tc.want) * time.Second); !since.Equal(want) && (tc.want >= 0 || !since.IsZero()) {
+			t.Errorf("%d: %s", i, since)
+		}
+	}
+}
+
+// TestNothingIsBegunWithALostStatus: while nodes refuse writes for an attempt that the status does not have any more,
+// none is begun.
+func TestNothingIsBegunWithALostStatus(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		published int64
+		have      *v1alpha1.SwitchSiteStatus
+		want      bool
+	}{
+		"it is lost":              {7, nil, true},
+		"it is an earlier one":    {7, &v1alpha1.SwitchSiteStatus{Number: 6, Phase: v1alpha1.SwitchTakenBack}, true},
+		"it was taken back":       {7, &v1alpha1.SwitchSiteStatus{Number: 7, Phase: v1alpha1.SwitchTakenBack}, false},
+		"it goes on":              {7, &v1alpha1.SwitchSiteStatus{Number: 6, Phase: v1alpha1.SwitchStopping}, false},
+		"nothing was begun":       {0, nil, false},
+		"nothing is given at all": {-1, nil, false},
+	} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop"}}
+		c.Spec.SwitchSite, c.Status.SwitchSite = &v1alpha1.SwitchSiteSpec{}, tc.have
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop-config"}}
+		if tc.published < 0 {
+			config.Name = "other"
+		}
+		text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Refuse: tc.published > 0, Switching: tc.published})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Data = map[string]string{agentapi.ConfigKey: string(text)}
+		r := Reconciler{Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(config).Build()}
+		if lost, err := r.lost(t.Context(), c); err != nil || lost != tc.want {
+			t.Errorf("%s: %v, %v", name, lost, err)
+		}
+	}
+}

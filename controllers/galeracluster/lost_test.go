@@ -1,0 +1,58 @@
+package galeracluster
+
+import (
+	"encoding/json"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// TestLostSwitchSiteIsWrittenDown: that nodes refuse writes for another site, although the status does not have it any
+// more, is written down before nodes are given anything: other controllers begin anew otherwise.
+func TestLostSwitchSiteIsWrittenDown(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r", Refuse: true,
+		Switching: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop-config"},
+		Data: map[string]string{agentapi.ConfigKey: string(text)}}
+	for _, paused := range []bool{false, true} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "u"}}
+		if paused {
+			c.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+		}
+		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
+		r := Reconciler{Client: k, Agents: &observe.Agents{}}
+		have := &v1alpha1.GaleraCluster{}
+		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
+			t.Fatal(err)
+		}
+		f := observe.Facts{Cluster: have, Config: config,
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+		if err := r.restore(t.Context(), &f); err != nil {
+			t.Fatal(err)
+		}
+		if !f.Cluster.Switching() || f.Cluster.SwitchNumber() != 7 {
+			t.Errorf("%+v", f.Cluster.Status.SwitchSite)
+		}
+		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
+			t.Fatal(err)
+		}
+		if have.Switching() == paused {
+			t.Errorf("paused: %v, written: %+v", paused, have.Status.SwitchSite)
+		}
+	}
+}

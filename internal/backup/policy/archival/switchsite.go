@@ -1,0 +1,172 @@
+package archival
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
+)
+
+const (
+	// settleTime is for how long all nodes have to end alike: a statement that changes tables, and waits for its turn, is
+	// not refused any more.
+	settleTime = time.Second
+	// stopTime is for how long nodes refuse writes without a token.
+	stopTime = 10 * time.Minute
+)
+
+const voiding = "the store is to have it recorded that the token is void"
+
+// SwitchSite brings status.switchSite up to date, after Supersede. It is pure. Each step is written down before
+// anything is done for it: nodes refuse writes because of the status, and the archiver makes a token void because of
+// it. A token that was given once is taken back only by the store: the other cluster may have used it.
+func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
+	s := c.Status.SwitchSite
+	gone := s != nil && (!ownSwitch(c) || c.Spec.SwitchSite.To != s.To)
+	switch {
+	case s == nil || s.Phase == v1alpha1.SwitchTakenBack:
+		beginSwitch(c, f)
+	case s.Phase == v1alpha1.SwitchExpired:
+		if gone {
+			s.Phase, s.Message = v1alpha1.SwitchTakenBack, ""
+		}
+	case s.Phase == v1alpha1.SwitchTaken:
+		if c.Spec.SwitchSite == nil && !c.Superseded() { // a person has overruled it
+			s.Phase, s.Token = v1alpha1.SwitchTakenBack, nil
+		}
+	case c.Superseded() && (s.Token == nil || f.decided(s)): // what another store has recorded leaves a token as it is
+		s.Phase, s.Message = v1alpha1.SwitchTaken, ""
+	case s.Token != nil && f.readIn(s) &&
+		f.Archived.Withdrawn == uint64(s.Token.Number): //nolint:gosec // records are counted from one on
+		s.Phase, s.Token, s.Message = v1alpha1.SwitchTakenBack, nil, ""
+	case s.Phase == v1alpha1.SwitchWithdrawing:
+		withdraw(c, f)
+	case gone && s.Token == nil: // no one can take over
+		s.Phase, s.Message = v1alpha1.SwitchTakenBack, ""
+	case gone:
+		s.Phase = v1alpha1.SwitchWithdrawing
+		withdraw(c, f)
+	case s.Token == nil:
+		stopped(c, f)
+	}
+}
+
+// ownSwitch reports whether spec.switchSite is this cluster's, and not that of another one with the same manifest.
+func ownSwitch(c *v1alpha1.GaleraCluster) bool {
+	asked := c.Spec.SwitchSite
+	return asked != nil && (asked.UID == string(c.UID) || asked.UID == c.Status.Identity)
+}
+
+// beginSwitch begins an attempt. The archiver has to answer, as what makes it possible to take it back.
+func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
+	asked := c.Spec.SwitchSite
+	if asked == nil || c.Status.Superseded != nil {
+		if before := c.Status.SwitchSite; before != nil {
+			before.Message = ""
+		}
+		return
+	}
+	// the number is none that was used before the status was lost: nodes may still report that
+	next := &v1alpha1.SwitchSiteStatus{Number: f.Now.Unix(), To: asked.To, Phase: v1alpha1.SwitchTakenBack}
+	if before := c.Status.SwitchSite; before != nil {
+		next.Number = max(next.Number, before.Number+1)
+		if before.Message != "" { // that one has not begun
+			next.Number = before.Number
+		}
+	}
+	switch why := f.unread(); {
+	case !ownSwitch(c):
+		next.Message = fmt.Sprintf("it is that of another cluster, which has had the same manifest: its uid is %q, and this "+
+			"cluster's is %s", asked.UID, c.UID)
+	case f.Store == nil || f.Store.Spec.SingleWriter:
+		next.Message = "the archive's store has to be there, and to create objects conditionally (spec.singleWriter: " +
+			"false): both clusters could take over otherwise"
+	case why != "":
+		next.Message = why
+	default:
+		next.Phase = v1alpha1.SwitchStopping
+		next.StartedAt, next.Location = new(metav1.NewTime(f.Now)), new(location.Of(f.Store))
+	}
+	c.Status.SwitchSite = next
+}
+
+// unread is why the archiver does not know the store that there is now, "" where it does.
+func (f Facts) unread() string {
+	const has = "the archiver has to have read the store, "
+	switch a := f.Archived; {
+	case a == nil && f.Problem.Message != "":
+		return has + "and does not run: " + f.Problem.Message
+	case a == nil:
+		return has + "and does not answer: " + f.Silent
+	case f.Store == nil || a.Place != location.Annotation(f.Store):
+		return has + "and still uses another one, or is of an earlier release: it is about to be replaced"
+	case a.Next == 0:
+		return has + "and has not yet: the message of PointInTimeRecoverable has what keeps it from that"
+	case a.GTID == "" || a.Checksum == "":
+		return has + "and has archived nothing yet"
+	}
+	return ""
+}
+
+// readIn reports whether the archiver answers for the store of an attempt.
+func (f Facts) readIn(s *v1alpha1.SwitchSiteStatus) bool {
+	return f.Archived != nil && s.Location != nil && f.Archived.Place == location.Text(*s.Location)
+}
+
+// decided reports whether the store of an attempt has the record that its token stands for, of whomever.
+func (f Facts) decided(s *v1alpha1.SwitchSiteStatus) bool {
+	return f.readIn(s) && f.Archived.Next > uint64(s.Token.Number) //nolint:gosec // records are counted from one on
+}
+
+// moved is why the store of an attempt cannot be used, "" where it is the one that there is.
+func (f Facts) moved(s *v1alpha1.SwitchSiteStatus) string {
+	switch {
+	case f.Store == nil:
+		return "the GaleraBackupStore of spec.backup.storeRef is not there: create it"
+	case s.Location != nil && *s.Location != location.Of(f.Store):
+		return fmt.Sprintf("the GaleraBackupStore %s names %s now, and the other cluster may take over with what is in %s: "+
+			"set it back", f.Store.Name, location.Describe(location.Of(f.Store)), location.Describe(*s.Location))
+	}
+	return ""
+}
+
+// withdraw has a token made void. Where it is not known which one was given, because the status was lost, the next
+// record is the only one that it can be used with.
+func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
+	s := c.Status.SwitchSite
+	if s.Token == nil {
+		if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message != "" {
+			return
+		}
+		s.Location = new(location.Of(f.Store))
+		s.Token = f.token(c, f.Archived.GTID, string(c.UID))
+	}
+	s.Message = cmp.Or(f.moved(s), voiding)
+}
+
+// token is the one for a cluster.
+func (f Facts) token(c *v1alpha1.GaleraCluster, gtid, to string) *v1alpha1.SwitchToken {
+	a := f.Archived
+	return &v1alpha1.SwitchToken{Number: int64(a.Next), Segment: int64(a.Segment), //nolint:gosec // counted from one on
+		Checksum: a.Checksum, GTID: gtid, From: string(c.UID), To: to}
+}
+
+// stopped gives the token once all nodes end with the same transaction, and the archive with that, too.
+func stopped(c *v1alpha1.GaleraCluster, f Facts) {
+	s := c.Status.SwitchSite
+	if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message == "" {
+		last, why := lastOf(f, s.Number)
+		if s.Message = why; why == "" {
+			s.Phase = v1alpha1.SwitchOffered
+			s.Token = f.token(c, last.String(), s.To.UID)
+			return
+		}
+	}
+	if s.StartedAt != nil && f.Now.Sub(s.StartedAt.Time) > stopTime {
+		s.Phase = v1alpha1.SwitchExpired
+	}
+}

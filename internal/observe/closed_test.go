@@ -1,0 +1,72 @@
+package observe
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestClosed: nodes that refuse writes because another site is to take over go on so when the status is lost, or is an
+// earlier one: a token may have been given.
+func TestClosed(t *testing.T) {
+	config := func(uid string, number int64) agentapi.NodeConfig {
+		return agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: uid, Revision: "r", Refuse: number > 0,
+			Switching: number, SwitchingIn: `{"kind":"S3","bucket":"backups"}`}
+	}
+	node := func(uid string, by int64, live bool) Seen {
+		return Seen{Live: live, Report: agentapi.Report{Closed: agentapi.Closed{By: by},
+			Cluster: agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: uid}}}
+	}
+	status := func(number int64, phase string) *v1alpha1.SwitchSiteStatus {
+		return &v1alpha1.SwitchSiteStatus{Number: number, Phase: phase}
+	}
+	for name, tc := range map[string]struct {
+		config agentapi.NodeConfig
+		node   Seen
+		have   *v1alpha1.SwitchSiteStatus
+		empty  bool
+		want   int64
+	}{
+		"the configuration has it":        {config: config("u", 3), want: 3},
+		"the status is an earlier one":    {config: config("u", 3), have: status(2, v1alpha1.SwitchTakenBack), want: 3},
+		"it is known":                     {config: config("u", 3), have: status(3, v1alpha1.SwitchOffered)},
+		"it was taken back just now":      {config: config("u", 3), have: status(3, v1alpha1.SwitchTakenBack)},
+		"nodes accept writes":             {config: config("u", 0), node: node("u", 3, true)},
+		"it is that of one before":        {config: config("x", 3)},
+		"its volumes are gone":            {config: config("u", 3), empty: true},
+		"a node has it":                   {node: node("u", 3, true), want: 3},
+		"a node that does not answer had": {node: node("u", 3, false)},
+		"a node of another cluster has":   {node: node("x", 3, true)},
+		"nothing has it":                  {},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Namespace, c.Name, c.UID, c.Status.Identity = "prod", "shop", types.UID("u"), "u"
+		c.Status.SwitchSite = tc.have
+		f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": {}},
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+		if tc.empty {
+			f.Claims = nil
+		}
+		have := Closed(f, map[string]Seen{"shop-0": tc.node}, tc.config)
+		if tc.want == 0 {
+			if have != c {
+				t.Errorf("%s: %+v", name, have.Status.SwitchSite)
+			}
+			continue
+		}
+		if s := have.Status.SwitchSite; s.Number != tc.want || s.Phase != v1alpha1.SwitchWithdrawing || s.Token != nil ||
+			!have.Refuses() {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if in := have.Status.SwitchSite.Location; (in != nil && in.Bucket == "backups") != (tc.config.Revision != "") {
+			t.Errorf("%s: in %+v", name, in)
+		}
+		if c.Status.SwitchSite != tc.have {
+			t.Errorf("%s: the cache is changed", name)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package status
+
+import (
+	"fmt"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/validate"
+)
+
+// switchingSite reports a cluster that accepts no writes so that another site can take over, or cannot begin with it.
+func switchingSite(in Input) *validate.Problem {
+	c := in.cluster()
+	s := c.Status.SwitchSite
+	if s == nil {
+		return nil
+	}
+	back := fmt.Sprintf("kubectl patch galeracluster %s -n %s --type=merge -p '{\"spec\":{\"switchSite\":null}}'", c.Name,
+		c.Namespace)
+	to := "another cluster"
+	if s.To.UID != "" {
+		to = fmt.Sprintf("%s/%s (uid %s)", s.To.Namespace, s.To.Name, s.To.UID)
+	}
+	text := fmt.Sprintf("all nodes refuse the writes of clients, so that %s can take over", to)
+	if s.Message != "" {
+		text += "; " + s.Message
+	}
+	switch {
+	case s.Phase == v1alpha1.SwitchTakenBack && s.Message != "" && c.Spec.SwitchSite != nil:
+		return blocking(v1alpha1.ReasonSwitchingSite, "nodes go on accepting writes, and spec.switchSite is not begun: "+
+			s.Message+". To take it back: "+back)
+	case s.Phase == v1alpha1.SwitchExpired:
+		return blocking(v1alpha1.ReasonSwitchingSite, "nodes accept writes again, as spec.switchSite could not be done "+
+			"within ten minutes: "+s.Message+". Before it is tried again: "+back)
+	case !c.Switching():
+		return nil
+	case !c.ArchivesBinlog() || c.Spec.Hibernate:
+		return blocking(v1alpha1.ReasonSwitchingSite, text+". Only the archiver can go on with it, or take it back: enable "+
+			"spec.backup.pointInTime, and end the hibernation")
+	case s.Phase == v1alpha1.SwitchWithdrawing:
+		return blocking(v1alpha1.ReasonSwitchingSite, text+". Nodes accept writes again then, unless the other cluster is "+
+			"recorded first")
+	case s.Phase == v1alpha1.SwitchOffered && s.Token != nil:
+		return blocking(v1alpha1.ReasonSwitchingSite, fmt.Sprintf("%s. The archive has everything up to %s. This ends when "+
+			"the other cluster has taken over with status.switchSite.token, or when you take it back: %s", text, s.Token.GTID,
+			back))
+	}
+	return blocking(v1alpha1.ReasonSwitchingSite, text+". To take it back: "+back)
+}

@@ -1,0 +1,56 @@
+package status
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/validate"
+)
+
+// Withdrawn reports whether the store has it recorded that spec.cutover.token is void.
+func Withdrawn(c *v1alpha1.GaleraCluster) bool {
+	r, to := c.Status.Replication, c.Spec.Cutover
+	return r != nil && r.Promotion != nil && r.Promotion.Withdrawn && to != nil && to.Token != nil &&
+		strings.HasPrefix(r.Promotion.ID, fmt.Sprintf("%d-", to.Token.Number))
+}
+
+// tokenOf reports whether spec.cutover.token may be used: this cluster has applied everything. That stays so, and with
+// it the task of NAME-source, which compares the archive's end. why is why it is not used at all.
+func tokenOf(c *v1alpha1.GaleraCluster) (ok bool, why string) {
+	token, of, r := c.Spec.Cutover.Token, c.Status.Restore, c.Status.Replication
+	if token.To != string(c.UID) {
+		return false, fmt.Sprintf("spec.cutover.token is for the cluster with the uid %s, and this one has %s: remove "+
+			"spec.cutover", token.To, c.UID)
+	}
+	if of == nil || of.Directory == "" || r == nil {
+		return false, ""
+	}
+	if from := path.Base(of.Directory); !strings.HasPrefix(token.From, from) {
+		return false, fmt.Sprintf("spec.cutover.token is from the cluster with the uid %s, and this one follows %s: remove "+
+			"spec.cutover", token.From, of.Directory)
+	}
+	last, err := binlog.Parse(token.GTID)
+	if err != nil {
+		return false, "spec.cutover.token.gtid is no GTID: remove spec.cutover"
+	}
+	applied, _ := binlog.In(r.Applied, last.Domain)
+	return applied == last, ""
+}
+
+// Orphan reports whether a record is one that was made with a token before spec.cutover was removed.
+func Orphan(p *v1alpha1.PromotionRecord) bool { return p != nil && p.ID == "" && p.GTID != "" }
+
+// orphaned reports a cluster whose spec.cutover was removed just after the store had it recorded that it takes over.
+func orphaned(c *v1alpha1.GaleraCluster) *validate.Problem {
+	r := c.Status.Replication
+	if r == nil || !Orphan(r.Promotion) {
+		return nil
+	}
+	return blocking(v1alpha1.ReasonCutoverRemoved, fmt.Sprintf("the store has it recorded that this cluster takes over "+
+		"after %s, and spec.cutover was removed: neither this cluster nor the other one accepts writes. Set it again: %s. "+
+		"Or have the other one go on (spec.overrulesPromotion there), and create this one anew", r.Promotion.GTID,
+		patchCutover(c, fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Promotion.GTID, c.UID))))
+}
