@@ -250,6 +250,24 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 			Name: first.Name}})).To(Succeed())
 	}, SpecTimeout(9*time.Minute))
 
+	It("goes on accepting writes when its status is lost", func(ctx SpecContext) {
+		start, gtid := time.Now(), status(ctx, second).Replication.Promotion.GTID
+		w := startWriter(ctx, second, harness.WriterOptions{})
+		Expect(harness.LoseStatus(ctx, second)).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			r := status(ctx, second).Replication
+			o.Expect(r).NotTo(BeNil())
+			o.Expect(r.Role).To(Equal(v1alpha1.RoleIndependent))
+			o.Expect(r.AcceptsAfter).To(Equal(gtid))
+		})
+		stopAndCheck(ctx, w, start)
+		cl := client(ctx, second)
+		for _, pod := range podNames(ctx, second) {
+			Expect(cl.QueryPod(ctx, pod, "SELECT @@GLOBAL.read_only")).To(Equal("0"), pod)
+		}
+		Expect(w.Errors()).To(BeEmpty())
+	}, SpecTimeout(3*time.Minute))
+
 	It("is archived itself, restored at a time, and followed", func(ctx SpecContext) {
 		cl, archived := client(ctx, second), func() string {
 			GinkgoHelper()
