@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,6 +49,7 @@ var _ = Describe("An import of a database of another server", Ordered, Label(Slo
 		func(ctx SpecContext) {
 			o := importOf(shop, "crm", old)
 			o.Spec.Database = &v1alpha1.RestoreDatabase{Name: "crm", As: "crm"}
+			o.Spec.From.External.RateLimit = new(resource.MustParse("3Mi")) // long enough for its progress to be seen
 			Expect(kube.Create(ctx, o)).To(Succeed())
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(restoreOf(ctx, shop, "crm").Status.Conditions).To(ContainElement(And(HaveField("Type",
@@ -74,10 +76,17 @@ var _ = Describe("An import of a database of another server", Ordered, Label(Slo
 			})).To(Succeed())
 			Expect(kube.Delete(ctx, &loading, kubeclient.GracePeriodSeconds(0))).To(Succeed())
 
+			var copied v1alpha1.CopyProgress
 			Eventually(ctx, func(g Gomega) {
 				have := restoreOf(ctx, shop, "crm")
+				if p := have.Status.Progress; p != nil && p.Rows > 0 {
+					copied = *p
+				}
 				g.Expect(have.Status.Phase).To(Equal(v1alpha1.RestoreCompleted), "%+v", have.Status)
 			}).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Succeed())
+			Expect(copied.Rows).To(BeNumerically(">", 0), "no progress was seen")
+			Expect(copied.Tables).To(BeEquivalentTo(3))
+			Expect(restoreOf(ctx, shop, "crm").Status.Progress).To(BeNil())
 			for _, table := range []string{"crm.orders", "crm.people"} {
 				var want string
 				Expect(old.DB.QueryRowContext(ctx, sum+table).Scan(&want)).To(Succeed())

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -223,5 +224,10 @@ func expectNothingLeft(ctx context.Context, c *harness.Cluster) {
 		g.Expect(kube.List(ctx, &jobs, kubeclient.InNamespace(c.Namespace),
 			kubeclient.HasLabels{v1alpha1.LabelRestore})).To(Succeed())
 		g.Expect(jobs.Items).To(BeEmpty())
+		for _, l := range []kubeclient.ObjectList{&corev1.SecretList{}, &networkingv1.NetworkPolicyList{}} {
+			g.Expect(kube.List(ctx, l, kubeclient.InNamespace(c.Namespace),
+				kubeclient.HasLabels{v1alpha1.LabelRestore})).To(Succeed())
+			g.Expect(meta.LenList(l)).To(BeZero(), "%T", l)
+		}
 	}).WithTimeout(backupTime).WithPolling(time.Second).Should(Succeed())
 }
