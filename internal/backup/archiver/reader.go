@@ -145,7 +145,7 @@ func (r *reader) tick(ctx context.Context) error {
 
 // owes reports whether the node has committed what it has not given, and may give it yet.
 func (r *reader) owes(now time.Time) bool {
-	return (r.verify || r.mark.Seq > r.last.Seq) && now.Sub(r.moved) <= markTime
+	return r.mark.Seq > r.last.Seq && now.Sub(r.moved) <= markTime
 }
 
 // take archives an event.

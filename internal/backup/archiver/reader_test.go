@@ -197,12 +197,14 @@ func TestSource(t *testing.T) {
 			w.pass(2 * markTime)
 		}, "@5 6-6", "b"},
 		"and the others come back after a while": {func(w *world) {
+			w.stop()
 			w.b.fail("gone")
 			w.c.fail("gone")
-			w.pass(interval)
+			w.archiver, w.stop = w.start()
+			w.pass(interval / 2) // the last transaction is compared
 			w.a.do(func() { w.a.silent = true })
 			w.commit(6)
-			w.pass(interval)
+			w.pass(2 * interval)
 			w.b.fail("")
 			w.c.fail("")
 			w.pass(3 * markTime)
