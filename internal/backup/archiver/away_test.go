@@ -56,3 +56,21 @@ func TestUnconfirmed(t *testing.T) {
 		})
 	}
 }
+
+// TestUnconfirmedRow: a row may take longer than any limit, also while no other node confirms what this one has.
+func TestUnconfirmedRow(t *testing.T) {
+	play(t, func(w *world) {
+		w.stop()
+		w.b.fail("gone")
+		w.c.fail("gone")
+		w.archiver, w.stop = w.start()
+		w.pass(interval / 2)
+		all := transaction(gtid(6), "row")
+		w.a.add(gtid(6), all[0])
+		w.pass(interval / 4)
+		w.a.do(func() { w.a.takes = 2 * markTime })
+		w.a.add(gtid(6), all[1:]...)
+		w.pass(10 * time.Minute)
+		w.expect("@5 6-6")
+	})
+}
