@@ -181,9 +181,10 @@ func (s *seqnos) add(n int64) {
 	s.last = n
 }
 
-// between reports whether they rise from what was there before to where a node is: they are Galera's then.
+// between reports whether they rise from what was there before to where a node is, 0 when none answers: they are Galera's
+// then.
 func (s *seqnos) between(before, node int64) bool {
-	return !s.astray && node > 0 && (s.first == 0 || s.first > before && s.last <= node)
+	return !s.astray && (s.first == 0 || s.first > before && (node == 0 || s.last <= node))
 }
 
 // seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where
@@ -193,4 +194,45 @@ func seqno(before, own, node int64) int64 {
 		return own
 	}
 	return node
+}
+
+// describe returns the head of the transactions that were read, with what the node shows now.
+func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, error) {
+	h := r.open.head
+	ask, cancel := context.WithTimeout(ctx, confirmTime)
+	defer cancel()
+	now, err := r.archiver.ask(ask, r.node)
+	at := now.seqno
+	if err != nil {
+		at = r.seqnoOfAnother(ask)
+	} else if err := r.still(now); err != nil {
+		return h, err
+	}
+	before := r.at.least()
+	if at == 0 { // nothing shows up to where they are Galera's
+		before = r.at.Seqno
+	}
+	h.Seqnos = r.seqnos.between(before, at)
+	h.Seqno = seqno(r.at.Seqno, h.Seqno, at)
+	if h.Held = r.held; h.Seqnos {
+		h.Held = max(h.Held, r.seqnos.last)
+	}
+	h.Times = binlog.Between(r.archiver.through, r.late(time.Now()), r.at.LastTime)
+	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
+		h.Bound(r.raw.earliest)
+	h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
+	return h, nil
+}
+
+// seqnoOfAnother is that of another node in the line of history of the one that does not answer, 0 for none.
+func (r *reader) seqnoOfAnother(ctx context.Context) int64 {
+	for _, other := range r.all.synced {
+		if other.name() == r.node.name() {
+			continue
+		}
+		if at, err := r.archiver.ask(ctx, other); err == nil && len(at.Lines) > 0 && at.Lines[0].Same(r.at.Line()) {
+			return at.seqno
+		}
+	}
+	return 0
 }

@@ -357,29 +357,6 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 	return nil
 }
 
-// describe returns the head of the transactions that were read, with what the node shows now.
-func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, error) {
-	h := r.open.head
-	ask, cancel := context.WithTimeout(ctx, confirmTime)
-	now, err := r.archiver.ask(ask, r.node)
-	cancel()
-	if err == nil {
-		if err := r.still(now); err != nil {
-			return h, err
-		}
-	}
-	h.Seqnos = r.seqnos.between(r.at.Seqno, now.seqno)
-	h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
-	if h.Held = r.held; h.Seqnos {
-		h.Held = max(h.Held, r.seqnos.last)
-	}
-	h.Times = binlog.Between(r.archiver.through, r.late(time.Now()), r.at.LastTime)
-	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
-		h.Bound(r.raw.earliest)
-	h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
-	return h, nil
-}
-
 // drop forgets what is not stored.
 func (r *reader) drop() {
 	if r.open != nil {

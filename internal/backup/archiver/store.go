@@ -53,6 +53,10 @@ func (p place) held() int64 {
 	return max(p.Held, p.SeqnoAtLeast(p.Last.Seq))
 }
 
+// least is the seqno of the last transaction, at least; 0 when none is known. What follows is after it. A chain begins
+// with a seqno that a node has reported later: what that node's binary log lacks, or has got since, may be before it.
+func (p place) least() int64 { return p.SeqnoAtLeast(p.Last.Seq) }
+
 // archive is the store's side.
 type archive struct {
 	bucket     *store.Bucket
