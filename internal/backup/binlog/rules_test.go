@@ -1,6 +1,7 @@
 package binlog
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,45 @@ func TestAnchors(t *testing.T) {
 	}
 	if len(h.Anchors) != maxAnchors {
 		t.Errorf("%d anchors", len(h.Anchors))
+	}
+}
+
+// TestNames: which transactions name the seqno that is returned for them. What is beyond the first ones is not known.
+func TestNames(t *testing.T) {
+	h := Head{Seqnos: true}
+	for number, seqno := range map[uint64]int64{9: 0, 12: 0} {
+		h.AddAnchor(number, seqno)
+	}
+	h.AddAnchor(10, 100)
+	names := func(of Head, numbers ...uint64) (out []uint64) {
+		for _, n := range numbers {
+			if of.Names(n) {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	if have := names(h, 8, 9, 10, 11, 12, 13); !slices.Equal(have, []uint64{10, 11, 13}) {
+		t.Errorf("%v", have)
+	}
+	many := Head{Seqnos: true, Anchors: []Anchor{{Number: 5, Seqno: 5}}}
+	for n := range uint64(2 * maxUnnamed) {
+		many.AddAnchor(10+2*n, 0)
+	}
+	last := many.Unnamed[maxUnnamed-1]
+	if have := names(many, last-1, last, last+1); len(many.Unnamed) != maxUnnamed ||
+		!slices.Equal(have, []uint64{last - 1}) {
+		t.Errorf("%v of %v", have, many.Unnamed)
+	}
+	full := Head{Seqnos: true}
+	for n := range uint64(maxAnchors) {
+		full.AddAnchor(10+n, int64(100+2*n)) //nolint:gosec // small
+	}
+	if have := names(full, 10, 9+maxAnchors, 10+maxAnchors); !slices.Equal(have, []uint64{10, 9 + maxAnchors}) {
+		t.Errorf("%v", have)
+	}
+	if h.Seqnos = false; len(names(h, 10)) > 0 {
+		t.Error("the seqnos are not Galera's")
 	}
 }
 

@@ -25,6 +25,8 @@ const (
 	MaxForeign = 128
 	// maxAnchors bounds how many transactions of a segment have their seqno in its head.
 	maxAnchors = 32
+	// maxUnnamed bounds how many transactions of a segment are in its head because they name no seqno.
+	maxUnnamed = 32
 	maxWhy     = 1 << 10
 	maxHoleWhy = 256
 )
@@ -99,6 +101,8 @@ type Head struct {
 	// Anchors are the seqnos of some transactions, in order: of the first that names its seqno, and of those whose seqno
 	// is not as many after that of the one before as their number is.
 	Anchors []Anchor `json:"anchors,omitempty"`
+	// Unnamed are the numbers of the first transactions that name no seqno: statements that change tables.
+	Unnamed []uint64 `json:"unnamed,omitempty"`
 	// Previous is the last transaction of the segment before; First and Last are those of this one. PreviousSeqno is not
 	// before Previous in Galera's history; 0 when it is not known.
 	Previous      GTID  `json:"previous,omitzero"`
@@ -185,9 +189,19 @@ func (h Head) SeqnoAtLeast(number uint64) int64 {
 	return of.Seqno + int64(after) //nolint:gosec // a seqno is positive
 }
 
+// Names reports whether SeqnoAtLeast returns the very seqno of a transaction: it names that, as far as is known.
+func (h Head) Names(number uint64) bool {
+	unnamed, anchors := len(h.Unnamed), len(h.Anchors)
+	return h.SeqnoAtLeast(number) > 0 && !slices.Contains(h.Unnamed, number) && (unnamed < maxUnnamed ||
+		number < h.Unnamed[unnamed-1]) && (anchors < maxAnchors || number <= h.Anchors[anchors-1].Number)
+}
+
 // AddAnchor notes the seqno of a transaction, 0 for one that does not name it, unless SeqnoAtLeast returns it already:
 // after a hole it does not.
 func (h *Head) AddAnchor(number uint64, seqno int64) {
+	if seqno == 0 && len(h.Unnamed) < maxUnnamed {
+		h.Unnamed = append(h.Unnamed, number)
+	}
 	if seqno == 0 || len(h.Anchors) == maxAnchors {
 		return
 	}

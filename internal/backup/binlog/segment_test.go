@@ -25,6 +25,7 @@ func TestLargestHead(t *testing.T) {
 			Start: math.MaxInt64, Copied: true, After: g}}, MaxLines),
 		Holes:      slices.Repeat([]Hole{{After: g, Next: g, Why: nodes}}, MaxHoles),
 		Anchors:    slices.Repeat([]Anchor{{Number: math.MaxUint64, Seqno: math.MaxInt64}}, maxAnchors),
+		Unnamed:    slices.Repeat([]uint64{math.MaxUint64}, maxUnnamed),
 		Foreign:    slices.Repeat([]GTID{g}, MaxForeign),
 		Recipients: slices.Repeat([]string{strings.Repeat("r", 62)}, 16)}
 	text, err := h.Encode()

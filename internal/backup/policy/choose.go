@@ -65,6 +65,9 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 			"ones",
 			t, b.ID)
 	}
+	if why := mayHold(heads, first, b, t, through); why != "" {
+		return w, "", errors.New(why + ". Begin with an earlier backup, or restore this one without a point in time")
+	}
 	heads = heads[first:]
 	for _, h := range heads {
 		if why := ahead(h, b); why != "" && belongs(b, h) {

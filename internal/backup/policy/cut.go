@@ -69,7 +69,7 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	}
 	late := c.Target.Passed(c.time, t.Exact)
 	switch {
-	case held && (late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
+	case held && (late || c.ended || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
 		return false, unsuitable("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
 	case held && c.Last != c.Base: // so the backup holds that, too, and TRUNCATE would be applied to later rows
 		return false, unsuitable("the backup holds the transaction %s, and so it does %s, a statement that changes tables, "+

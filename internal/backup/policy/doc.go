@@ -34,11 +34,17 @@ func (b Base) from(heads ...binlog.Head) time.Time {
 		switch {
 		case h.Unreadable != "":
 			at = binlog.Later(at, b.Time.Add(binlog.ClockSlack+1))
-		case !h.Empty() && (atOrAfter(b.GTID, h.First) || b.Seqno > h.StartSeqno() && b.Seqno >= h.SeqnoAtLeast(h.First.Seq)):
+		case !h.Empty() && (atOrAfter(b.GTID, h.First) || b.reaches(h)):
 			at = binlog.Later(at, h.LastTime.Add(1))
 		}
 	}
 	return at
+}
+
+// reaches reports whether a base holds the first transaction of a segment by its seqno, or may hold it.
+func (b Base) reaches(h binlog.Head) bool {
+	least := h.SeqnoAtLeast(h.First.Seq)
+	return b.Seqno >= least && (least > 0 || b.Seqno > h.StartSeqno())
 }
 
 // why reports why a backup cannot be the base of anything, "" when it can.
@@ -81,10 +87,15 @@ func startsBefore(h binlog.Head, b Base) bool {
 func ahead(h binlog.Head, b Base) string {
 	number := min(b.GTID.Seq, h.Last.Seq)
 	if least := h.SeqnoAtLeast(number); h.Unreadable == "" && !h.Empty() && least > b.Seqno {
-		return fmt.Sprintf("the backup %s ends at %s and the seqno %d, and the archive has the number %d at the seqno %d or "+
-			"later: the backup's node numbered transactions differently", b.ID, b.GTID, b.Seqno, number, least)
+		return b.lacks(number, least)
 	}
 	return ""
+}
+
+// lacks reports that the archive has a number, which is not after the base's, at a seqno that is.
+func (b Base) lacks(number uint64, least int64) string {
+	return fmt.Sprintf("the backup %s ends at %s and the seqno %d, and the archive has the number %d at the seqno %d or "+
+		"later: the backup's node numbered transactions differently", b.ID, b.GTID, b.Seqno, number, least)
 }
 
 func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other) }

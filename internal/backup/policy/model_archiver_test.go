@@ -195,7 +195,7 @@ func (w *world) readOne(a *archiver) {
 	a.unsure, a.sure = time.Time{}, true
 	a.read = append(a.read, next)
 	for i := range w.nodes {
-		a.alike[i] = a.alike[i] || next.tx >= a.opened &&
+		a.alike[i] = a.alike[i] || next.tx >= a.opened && !w.all[next.tx].unnamed &&
 			slices.ContainsFunc(w.nodes[i].log, func(e entry) bool { return e.tx == next.tx })
 	}
 }
@@ -288,8 +288,7 @@ func (w *world) flush(a *archiver, mark bool) {
 		}
 		return
 	}
-	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Seqno: w.all[a.read[len(a.read)-1].tx].seqno, Holes: a.holes,
-		Transactions: len(a.read), Through: a.through, Seqnos: true,
+	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Holes: a.holes, Transactions: len(a.read), Through: a.through,
 		Times: w.between(a.through, w.latest(a, asked...), a.at.LastTime), BeforeLast: a.at.Last}
 	if mark {
 		h.Through = binlog.Later(a.through, w.early(a, asked...))
@@ -302,7 +301,7 @@ func (w *world) flush(a *archiver, mark bool) {
 	for _, e := range a.read {
 		id := e.tx
 		of.txs, of.seqs = append(of.txs, id), append(of.seqs, e.seq)
-		h.AddAnchor(e.seq, w.all[id].seqno)
+		h.AddAnchor(e.seq, w.all[id].named())
 		latest = binlog.Later(latest, w.all[id].raw)
 		if w.all[id].raw.Before(earliest) {
 			earliest = w.all[id].raw
@@ -310,6 +309,7 @@ func (w *world) flush(a *archiver, mark bool) {
 	}
 	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, first), h.After(time.Time{}, latest), h.Bound(earliest)
 	h.LastSum = fmt.Sprint(of.txs[len(of.txs)-1])
+	w.describe(a, &h)
 	of.Head, a.read, a.holes = h, nil, nil
 	if w.store(a, of) {
 		if a.near, a.from = true, a.node+1; mark && compared {
@@ -325,6 +325,7 @@ func (w *world) flush(a *archiver, mark bool) {
 func (w *world) store(a *archiver, s segment) bool {
 	h := &s.Head
 	h.Format, h.Number, h.Before, h.Session = binlog.FormatVersion, a.at.Number+1, a.at.Checksum, fmt.Sprint(w.session)
+	own := h.Held
 	switch h.Held = a.held; {
 	case h.Begins:
 		h.Held = h.Seqno
@@ -333,7 +334,7 @@ func (w *world) store(a *archiver, s segment) bool {
 			h.Held = min(h.Held, l.Start)
 		}
 	default:
-		h.Held = max(h.Held, h.Seqno)
+		h.Held = max(h.Held, own)
 	}
 	if h.Begins {
 		h.Chain = h.Number

@@ -39,7 +39,7 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 			return nil, 0, err
 		}
 		for k, id := range s.txs {
-			apply, e := c.See(binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].seqno,
+			apply, e := c.See(binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].named(),
 				Time: w.all[id].raw})
 			if refuse(e) {
 				return nil, 0, err
@@ -96,8 +96,7 @@ func (w *world) check(t binlog.Target) {
 			w.breaks("%s with the backup %s succeeds, and is no beginning of any line of history: %v", t, b.ID, txs)
 		case t.Latest:
 			w.checkLatest(b, txs)
-		case t.GTID != binlog.GTID{} && !w.isNumbered(b, txs, t.GTID.Seq) &&
-			(len(txs) != len(b.txs) || w.end().Follows(t.GTID)):
+		case t.GTID != binlog.GTID{} && !w.isNumbered(b, txs, t):
 			w.breaks("%s with the backup %s ends at the transaction %d", t, b.ID, w.lastOwn(txs))
 		case !t.Time.IsZero():
 			w.checkTime(b, t.Time, txs)
@@ -121,13 +120,6 @@ func (w *world) checkOffer(b backup, refusal error) {
 	}
 }
 
-// end is the last transaction that is archived. A backup may hold a later one, made with sql_log_bin=0 on its node,
-// which nothing reports yet.
-func (w *world) end() binlog.GTID {
-	all := w.archive().Numbers
-	return w.segments[all[len(all)-1]].Last
-}
-
 // lastOwn is the last transaction of the cluster's own, -1 for none.
 func (w *world) lastOwn(txs []int) (last int) {
 	last = -1
@@ -140,9 +132,10 @@ func (w *world) lastOwn(txs []int) (last int) {
 }
 
 // isNumbered reports whether the archive gives a number to the last of some transactions, also where a chain begins, or
-// the node of the backup, if the archive gives it to none of that line.
-func (w *world) isNumbered(b backup, txs []int, seq uint64) bool {
-	last, of, other := w.lastOwn(txs), w.of(txs).txs, false
+// the node of the backup, if the chain that continues from it gives the number to none of that line.
+func (w *world) isNumbered(b backup, txs []int, t binlog.Target) bool {
+	last, of, other, seq := w.lastOwn(txs), w.of(txs).txs, false, t.GTID.Seq
+	r, _ := w.choose(w.heads(), b.Base, t, w.through)
 	for _, s := range w.segments {
 		if s.Begins && s.Last.Seq == seq && s.at == last {
 			return true
@@ -151,7 +144,7 @@ func (w *world) isNumbered(b backup, txs []int, seq uint64) bool {
 			if s.seqs[k] == seq && id == last {
 				return true
 			}
-			other = other || s.seqs[k] == seq && slices.Contains(of, id)
+			other = other || s.Chain == r.Chain && s.seqs[k] == seq && slices.Contains(of, id)
 		}
 	}
 	return !other && (b.GTID.Seq == seq || last >= 0 && w.all[last].seq == seq)
@@ -214,7 +207,11 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 // Nodes run without a binary log behind the operator's back only.
 func (w *world) shown(txs []int) bool {
 	all := w.archive().Numbers
-	through := w.segments[all[len(all)-1]].Seqno
+	end := w.segments[all[len(all)-1]]
+	through := end.Seqno
+	if len(end.txs) > 0 {
+		through = w.last(end.txs)
+	}
 	return slices.ContainsFunc(txs, func(id int) bool {
 		t := w.all[id]
 		return !t.unlogged && (id < w.marked || !t.foreign && t.seqno <= through)

@@ -119,12 +119,37 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 	return false
 }
 
-// upTo is the seqno up to which everything was archived, or read.
+// upTo is a seqno up to which everything was archived, or read.
 func (w *world) upTo(a *archiver) int64 {
-	if k := len(a.read); k > 0 {
-		return max(a.held, w.all[a.read[k-1].tx].seqno)
+	to := a.held
+	for _, e := range a.read {
+		to = max(to, w.all[e.tx].named())
 	}
-	return a.held
+	return to
+}
+
+// describe adds to a segment what is known of its seqnos: a node is asked, unless all are away.
+func (w *world) describe(a *archiver, h *binlog.Head) {
+	first, last, now := int64(0), int64(0), int64(0)
+	for _, e := range a.read {
+		if last = max(last, w.all[e.tx].named()); first == 0 {
+			first = last
+		}
+	}
+	before := a.at.Seqno
+	if len(w.synced(-1)) > 0 {
+		before, now = a.at.SeqnoAtLeast(a.at.Last.Seq), w.seqno
+	}
+	h.Seqnos = first == 0 || first > before
+	if w.shy {
+		h.Seqnos = !w.nodes[a.node].away && (first == 0 || first > a.at.Seqno)
+	}
+	if h.Seqnos {
+		h.Held = last
+	}
+	if h.Seqno = w.all[a.read[len(a.read)-1].tx].named(); h.Seqno <= a.at.Seqno {
+		h.Seqno = now
+	}
 }
 
 // complete reports whether nothing was committed after the last transaction that was read. It shows that the node was

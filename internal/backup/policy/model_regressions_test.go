@@ -7,6 +7,23 @@ import (
 
 // regressions are schedules that have broken a promise once.
 var regressions = map[string][]event{
+	"a chain begins with a node that lacks the last transaction, and nothing follows": {
+		{1, 446, 268}, {2, 106, 126}, {3, 173, 155}, {1, 172, 572}, {17, 11, 892}, {14, 739, 131}, {2, 946, 922},
+		{3, 469, 242}, {0, 635, 413}, {17, 328, 559}, {5, 642, 886}, {12, 184, 314}},
+	"a chain begins with a node that lacks the last two transactions, and has archived one of them": {
+		{5, 800, 552}, {0, 939, 308}, {4, 649, 759}, {0, 795, 916}, {14, 411, 949}, {7, 180, 558},
+		{14, 255, 947}, {12, 714, 521}, {6, 958, 38}, {9, 818, 934}},
+	"an earlier chain has the number of a backup, whose node numbers higher than where the next chain begins": {
+		{15, 392, 460}, {14, 806, 237}, {17, 696, 344}, {14, 257, 955}, {3, 339, 3}, {0, 943, 909}, {24, 857, 217},
+		{1, 81, 977}, {5, 994, 79}, {1, 299, 646}, {8, 186, 475}, {17, 248, 643}, {15, 80, 496}, {17, 563, 961},
+		{22, 267, 230}, {5, 48, 971}},
+	"a refusal offers the end of a segment that ends before the backup by the seqno that it names": {
+		{1, 914, 724}, {1, 596, 222}, {14, 560, 269}, {4, 383, 851}, {24, 208, 203}, {26, 259, 411}, {7, 407, 893},
+		{22, 239, 678}, {0, 267, 945}, {3, 249, 177}, {7, 251, 267}, {8, 531, 662}, {13, 858, 546}},
+	"a chain begins with a node that lacks the last transaction, which a backup holds, and goes on with that": {
+		{2, 745, 440}, {2, 200, 640}, {24, 380, 601}, {24, 539, 178}, {4, 954, 714}, {1, 611, 56}, {15, 334, 4},
+		{26, 326, 627}, {15, 874, 539}, {17, 321, 218}, {12, 590, 144}, {20, 106, 392}, {7, 838, 858}, {3, 680, 73},
+		{8, 924, 795}, {22, 462, 261}},
 	"a chain begins with a number that the one before it has, too, and a backup names it": repeated,
 	"point in time was disabled before the window, and the archive names a time in the future": {
 		{6, 358, 543}, {1, 12, 654}, {27, 427, 317}, {20, 711, 484}, {1, 474, 777}, {3, 655, 253}, {0, 282, 42},

@@ -70,6 +70,8 @@ func (w *world) do(e event) {
 		w.setClock(e.a, e.b)
 	case 28:
 		w.followed(e)
+	case 29:
+		w.alter(e)
 	case 26: // full copies, of one node to another, or to both
 		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0, e.b%3 == 0); e.b%5 > 1 {
 			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0, e.b%3 == 0)

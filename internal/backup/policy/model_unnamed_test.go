@@ -27,9 +27,6 @@ func (w *world) checkUnnamed(t binlog.Target) {
 		if err != nil || w.of(txs) == nil { // that is of the restores with a name
 			return
 		}
-		if len(txs) == len(b.txs) && !w.end().Follows(t.GTID) { // a backup may hold more than is archived
-			return
-		}
 		last := w.lastOwn(txs)
 		for n, s := range w.segments {
 			if i := slices.Index(s.seqs, t.GTID.Seq); i >= 0 && s.txs[i] != last {

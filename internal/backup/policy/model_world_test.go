@@ -21,8 +21,9 @@ type tx struct {
 	raw      time.Time // what it says of that
 	foreign  bool      // another server's; followed reports whether the cluster has followed that one
 	followed bool
-	// unlogged reports whether it is in no binary log.
-	unlogged bool
+	// unlogged reports whether it is in no binary log, unnamed whether it is a statement that changes tables: that does
+	// not name its seqno.
+	unlogged, unnamed bool
 }
 
 // history is a line, and all transactions of data that belong to it, those of the lines before included.
@@ -98,6 +99,8 @@ type decisions struct {
 	unchecked bool
 	// unaware archivers ask the node that they follow alone what another server has written.
 	unaware bool
+	// shy archivers take seqnos for Galera's only if they are later than all that was there before, by the followed node.
+	shy bool
 	// viewed archivers take a view of the line of history before for the one of its number.
 	viewed bool
 	// heedless restores apply by number what a base lacks.

@@ -39,8 +39,11 @@ func (o Outside) Error() string {
 func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Outside {
 	o := Outside{Target: w.target, Backup: w.base.ID, Why: why}
 	i := slices.IndexFunc(heads, func(h binlog.Head) bool {
-		return h.Unreadable == "" && !h.Empty() && belongs(w.base, h) && atOrAfter(h.Last, w.base.GTID) &&
-			h.Seqno >= w.base.Seqno
+		end := h.Seqno
+		if h.Seqnos {
+			end = h.SeqnoAtLeast(h.Last.Seq)
+		}
+		return h.Unreadable == "" && !h.Empty() && belongs(w.base, h) && atOrAfter(h.Last, w.base.GTID) && end >= w.base.Seqno
 	})
 	if i < 0 {
 		return o

@@ -111,17 +111,29 @@ func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.H
 	if err != nil {
 		return nil, "", err
 	}
-	if why, err = a.ahead(a.Numbers[i:], of, b); err != nil {
+	if why, err = a.ahead(a.Numbers[i:], of, b); err == nil && why == "" {
+		why, err = a.mayHold(a.Numbers[i:], of, b)
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	heads = []binlog.Head{before, h}
-	for k := i + of + 1; k < len(a.Numbers) && h.Seqno < b.Seqno; k++ {
+	for k := i + of + 1; k < len(a.Numbers) && !beyond(h, b); k++ {
 		if h, err = a.Head(a.Numbers[k]); err != nil {
 			return nil, "", err
 		}
 		heads = append(heads, h)
 	}
 	return heads, why, nil
+}
+
+// beyond reports whether later segments are after a base by their seqnos. What is reported of a node, as where a chain
+// begins, may be later than what follows.
+func beyond(h binlog.Head, b Base) bool {
+	if h.Seqnos {
+		return h.SeqnoAtLeast(h.Last.Seq) > b.Seqno
+	}
+	return !h.Begins && h.Seqno > b.Seqno
 }
 
 // segmentOf finds the segment that has the last transaction of a base, or the last one.
@@ -153,6 +165,26 @@ func (a Archive) ahead(numbers []uint64, i int, b Base) (why string, err error) 
 		}
 	}
 	return "", nil
+}
+
+// mayHold reports why a base may hold transactions that its number is before. The segment i has its number, or is the
+// last one.
+func (a Archive) mayHold(numbers []uint64, i int, b Base) (why string, err error) {
+	of := behind{Base: b}
+	for i = max(0, i-1); i < len(numbers); i++ {
+		h, err := a.Head(numbers[i])
+		if err != nil {
+			return "", err
+		}
+		if !belongs(b, h) { // before its line of history
+			of.before(h)
+			continue
+		}
+		if why, done := of.see(h); done || why != "" {
+			return why, nil
+		}
+	}
+	return of.ends(), nil
 }
 
 // joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in

@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// TestMayHold: a base whose node numbers transactions lower than the archive may hold a statement that changes tables
+// and names no seqno, or more than a target of its own number. One that is numbered alike does not, whatever has taken
+// seqnos without a number, such as views of the group.
+func TestMayHold(t *testing.T) {
+	type tx struct {
+		number uint64
+		seqno  int64 // 0 for a statement that changes tables
+	}
+	latest, own, next := binlog.Target{Latest: true}, binlog.Target{GTID: gtid(12)}, binlog.Target{GTID: gtid(13)}
+	for name, c := range map[string]struct {
+		seqno  int64 // of the base at 0-1-12
+		before int64 // up to which the archive had all before the first one
+		log    []tx
+		end    int64 // not before the last one
+		target binlog.Target
+		says   string
+	}{
+		"alike":                              {102, 0, []tx{{12, 102}, {13, 103}}, 103, latest, ""},
+		"alike, its own number":              {102, 0, []tx{{12, 102}, {13, 103}}, 103, own, ""},
+		"alike, DDL":                         {102, 0, []tx{{12, 102}, {13, 0}, {14, 104}}, 104, own, ""},
+		"alike, a view, then DDL":            {103, 0, []tx{{12, 102}, {13, 0}, {14, 105}}, 105, own, ""},
+		"alike, DDL first":                   {102, 0, []tx{{13, 0}, {14, 104}}, 104, own, ""},
+		"alike, DDL alone":                   {102, 102, []tx{{13, 0}}, 110, own, ""},
+		"alike, DDL alone, by what it names": {105, 0, []tx{{13, 0}}, 106, own, ""},
+		"alike, DDL alone, not known":        {105, 0, []tx{{13, 0}}, 0, own, ""},
+		"alike, a failed one, then DDL":      {103, 0, []tx{{12, 102}, {14, 0}, {15, 105}}, 105, latest, ""},
+		"lower":                              {103, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, latest, ""},
+		"lower, its own number":              {103, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, own, "number 13"},
+		"lower, the number after":            {103, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, next, ""},
+		"lower by two, the number after":     {104, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, next, "number 14"},
+		"lower, DDL":                         {103, 0, []tx{{12, 102}, {13, 0}, {14, 104}}, 104, latest, "number 13"},
+		"lower, DDL, its own number":         {103, 0, []tx{{12, 102}, {13, 0}, {14, 104}}, 104, own, "number 13"},
+		"lower, DDL, and the one after": {104, 0, []tx{{12, 102}, {13, 0}, {14, 104}, {15, 105}}, 105, latest,
+			"number 13"},
+		"lower, DDL after one that names it": {104, 0, []tx{{12, 102}, {13, 103}, {14, 0}, {15, 105}}, 105, latest,
+			"number 14"},
+		"lower, DDL after a failed one":        {104, 0, []tx{{12, 102}, {14, 0}, {15, 105}}, 105, latest, "number 14"},
+		"lower, DDL alone":                     {103, 0, []tx{{12, 102}, {13, 0}}, 103, latest, "number 13"},
+		"lower, nothing but DDL":               {103, 0, []tx{{13, 0}, {14, 0}}, 104, latest, "number 13"},
+		"nothing follows":                      {102, 0, []tx{{12, 102}}, 102, own, ""},
+		"a view, and nothing follows":          {103, 0, []tx{{12, 102}}, 102, own, "complete up to 102"},
+		"it was archived that nothing follows": {107, 0, []tx{{12, 102}}, 102, own, ""},
+		"nothing follows the number after":     {102, 0, []tx{{12, 102}, {13, 103}}, 103, next, ""},
+		"what it was archived up to":           {103, 103, []tx{{13, 0}, {14, 104}}, 104, latest, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for split := 1; split <= len(c.log); split++ { // in one segment, or two
+				s := newStore().begins(5, "").segment(11, 10)
+				s.heads[0].Seqno, s.heads[1].Seqno, s.heads[1].Held = 90, 100, c.before
+				if c.log[0].number == 13 {
+					s = newStore().begins(5, "").segment(12, 10)
+					s.heads[0].Seqno, s.heads[1].Seqno, s.heads[1].Held = 90, 102, c.before
+				}
+				for _, log := range [][]tx{c.log[:split], c.log[split:]} {
+					if len(log) == 0 {
+						continue
+					}
+					last := s.heads[len(s.heads)-1]
+					h := binlog.Head{Seqnos: true, First: gtid(log[0].number), Last: gtid(log[len(log)-1].number),
+						Transactions: len(log)}
+					previous := last.Last.Seq
+					for _, x := range log {
+						if x.number > previous+1 {
+							h.Holes = append(h.Holes, binlog.Hole{After: gtid(previous), Next: gtid(x.number)})
+						}
+						h.AddAnchor(x.number, x.seqno)
+						previous = x.number
+					}
+					s.put(h)
+					s.heads[len(s.heads)-1].PreviousSeqno = last.Seqno
+					s.heads[len(s.heads)-1].Seqno = max(log[len(log)-1].seqno, 100)
+				}
+				s.heads[len(s.heads)-1].Seqno = c.end
+				b := base("b1", 12, 50)
+				b.Seqno = c.seqno
+				through := binlog.Through{Segment: uint64(len(s.heads)), Last: s.heads[len(s.heads)-1].Last}
+				if c.seqno == 107 {
+					through.Held = 107
+				}
+				_, err := Choose(s.heads, b, c.target, through)
+				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%d in the first segment: %v", split, err)
+				}
+				if c.target != latest {
+					continue
+				}
+				r, err := Survey(s.archive(), []Base{b})
+				if err != nil || (r.Base.ID == "") != (c.says != "") || !strings.Contains(r.Unfit.Why, c.says) {
+					t.Errorf("%d in the first segment: the survey reports %+v, %v", split, r, err)
+				}
+			}
+		})
+	}
+}
+
+// TestHeldAfterTheEnd: a backup that holds a transaction which comes after the first one beyond the target holds that,
+// too, though its own time is before the target.
+func TestHeldAfterTheEnd(t *testing.T) {
+	c := &Cut{Base: gtid(11), Last: gtid(11), Seqno: 1300, Target: binlog.Target{Time: at(20).Add(500 * time.Millisecond)}}
+	h := binlog.Head{Number: 2, Previous: gtid(11), Seqnos: true, Transactions: 2, Last: gtid(13),
+		Times: binlog.Between(at(10), at(30), at(10))}
+	if err := c.Segment(h, 2); err != nil {
+		t.Fatal(err)
+	}
+	if apply, err := c.See(binlog.Transaction{GTID: gtid(12), Time: at(20)}); apply || err != nil {
+		t.Errorf("%v, %v", apply, err)
+	}
+	_, err := c.See(binlog.Transaction{GTID: gtid(13), Seqno: 1300, Time: at(20).Add(200 * time.Millisecond), Exact: true})
+	if err == nil || !strings.HasPrefix(err.Error(), "the backup holds the transaction 0-1-13, which is not before") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBeyond: what a node has reported is not before a segment, and may be after the first ones that follow.
+func TestBeyond(t *testing.T) {
+	named := binlog.Head{Seqnos: true, Last: gtid(12), Seqno: 200}
+	named.AddAnchor(12, 102)
+	for name, c := range map[string]struct {
+		h     binlog.Head
+		seqno int64
+		want  bool
+	}{
+		"its last one is after the base":  {named, 101, true},
+		"its last one is not":             {named, 102, false},
+		"where a node was, without names": {binlog.Head{Last: gtid(12), Seqno: 102}, 101, true},
+		"and not after the base":          {binlog.Head{Last: gtid(12), Seqno: 102}, 102, false},
+		"where a chain begins":            {binlog.Head{Begins: true, Last: gtid(12), Seqno: 102}, 101, false},
+	} {
+		if beyond(c.h, Base{Seqno: c.seqno}) != c.want {
+			t.Errorf("%s: not %v", name, c.want)
+		}
+	}
+}
