@@ -14,6 +14,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // spoolOf is a segment whose file has a size, and takes no space.
@@ -129,6 +130,18 @@ func TestFlush(t *testing.T) {
 			c.open && (r.from != "a" || r.at.Last != gtid(6) || r.open != nil) {
 			t.Errorf("%s: a time is stored %v, the view is %q, the archive ends at %d of %q, %v", name, stored, r.view,
 				r.at.Number, r.from, err)
+		}
+	}
+}
+
+// TestRecipientsOfAnArchive: an archive is encrypted for all keys that are named, or does not begin.
+func TestRecipientsOfAnArchive(t *testing.T) {
+	a := newStore(t)
+	for name, keys := range map[string][]string{"one": a.names,
+		"one with a mistake": append(slices.Clone(a.names), "age1x")} {
+		have, err := newArchive(a.bucket, task.Archive{Dir: "d", Recipients: keys})
+		if (err != nil) != (len(keys) > 1) || err == nil && (len(have.recipients) != 1 || have.cluster != "d") {
+			t.Errorf("%s: %+v, %v", name, have, err)
 		}
 	}
 }

@@ -149,7 +149,8 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, key := range []string{a.key(2000) + ".187f3a.tmp", "demo/shop/1/binlog/" + binlog.ThroughName} {
+	for _, key := range []string{a.key(2000) + ".187f3a.tmp", "demo/shop/1/binlog/" + binlog.ThroughName,
+		"demo/other/1/binlog/" + binlog.Key(3000)} {
 		if err := a.bucket.WriteAll(ctx, key, []byte("x"), nil); err != nil {
 			t.Fatal(err)
 		}
