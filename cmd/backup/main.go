@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/galera-operator/galera-operator/internal/backup/archiver"
+	"github.com/galera-operator/galera-operator/internal/backup/leasing"
 	"github.com/galera-operator/galera-operator/internal/backup/runner"
 	"github.com/galera-operator/galera-operator/internal/backup/serving"
 	"github.com/galera-operator/galera-operator/internal/logs"
@@ -23,6 +24,7 @@ const usage = `usage:
   backup open DIRECTORY      try the private key on the backup that BACKUP_TASK names, and install DIRECTORY
   backup fetch               hand its plaintext over to the container that restores it, until asked to stop
   backup archive             follow the binary log of the cluster that BACKUP_TASK names, until asked to stop
+  backup lease               renew the lease of the cluster that BACKUP_TASK names, until asked to stop
   backup serve               let replicas follow the archive that BACKUP_TASK names, until asked to stop
   backup install DIRECTORY   copy this binary to DIRECTORY/backup
   backup --version           print the version`
@@ -50,6 +52,8 @@ func run(ctx context.Context, args []string) error {
 		return runner.Fetch(ctx)
 	case len(args) == 1 && args[0] == "archive":
 		return archiver.Main(ctx)
+	case len(args) == 1 && args[0] == "lease":
+		return leasing.Main(ctx)
 	case len(args) == 1 && args[0] == "serve":
 		return serving.Main(ctx)
 	case len(args) == 2 && args[0] == "install":

@@ -71,6 +71,8 @@ type Task struct {
 	Describe *Describe `json:"describe,omitempty"`
 	Verify   *Verify   `json:"verify,omitempty"`
 	Archive  *Archive  `json:"archive,omitempty"`
+	// Lease renews the lease by which the nodes of a cluster accept writes.
+	Lease *Lease `json:"lease,omitempty"`
 	// Serve lets a cluster at another site follow the archive.
 	Serve *Serve `json:"serve,omitempty"`
 	// Load loads tables of a backup into a living cluster.
