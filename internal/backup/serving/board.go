@@ -35,6 +35,8 @@ type board struct {
 	// promotion is the one that counts, nil while it is not known, and unrecorded why not.
 	promotion  *task.Promotion
 	unrecorded string
+	// taker belongs to the recorder.
+	taker taker
 	// asked is what the operator has asked to have recorded, nil for nothing, and askedAt when. woken gets a value then.
 	asked   *task.Recording
 	askedAt time.Time

@@ -96,9 +96,19 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	}
 	var counts *task.Promotion
 	if why == "" {
+		why = r.alone(ctx, of)
+	}
+	own := false
+	if why == "" {
 		var err error
 		counts, err = promotion.Record(ctx, r.bucket, create, r.dir, mine)
 		why, decided = r.explain(err), err == nil || errors.Is(err, promotion.ErrOverruled)
+		own = err == nil && counts.UID == mine.UID
+	}
+	if own && mine.Number == 0 { // with a token, the other cluster's nodes are closed
+		if own, why = r.taker.may(ctx, r.bucket, r.dir); !own {
+			counts, decided = nil, false // no node may accept writes by it yet
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +116,7 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 		return false, false
 	}
 	r.promotion, r.unrecorded = counts, why
-	return why == "" && counts.UID == mine.UID, decided
+	return own, decided
 }
 
 func (r recorder) explain(err error) string {
