@@ -176,6 +176,7 @@ type agent struct {
 	donor    join.DonorTracker
 	serving  *process.Maintainer
 	follow   *follow.Follower
+	guard    *follow.Guard
 	prove    certs.ProofMonitor
 	backup   *backup.Streamer
 	scan     scan.Monitor
@@ -250,6 +251,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			Orders: &a.orders, Volume: &a.volume},
 		process.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
 			Judge: a.judgeServer, Refuses: func() bool { return a.follow.Refuses() }})
+	a.guard = follow.NewGuard(a.Logger, platform.SinceBoot, a.reports.Get().Boot)
 	a.follow = follow.New(loop, o.Places, o.Name, wsrep.Channel{Conn: conn}, following(a))
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line }, func() (keys backup.Keys, err error) {
@@ -288,7 +290,7 @@ func handedOver(a *agent) handover.Components {
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config},
 			{Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove},
-			{Name: "running", Keeper: &a.run}},
+			{Name: "running", Keeper: &a.run}, {Name: "lease", Keeper: a.guard}},
 		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.role.primary },
 	}
 }
@@ -301,33 +303,10 @@ func scheduling(a *agent) process.Scheduling {
 			if a.config.Node != nil {
 				run = a.config.Node.RunEvents
 			}
-			return run && a.role.primary == a.Name && !a.queue.Draining()
+			return run && a.role.primary == a.Name && !a.queue.Draining() && !a.follow.Ended()
 		},
 		Published: func() string { return a.reports.Get().Scheduler },
 		Read:      scheduler.Read, Open: scheduler.Open, Close: scheduler.Close, Change: scheduler.Change,
-	}
-}
-
-// following returns what the channel of a source depends on.
-func following(a *agent) follow.Dependencies {
-	return follow.Dependencies{Run: &a.run, Group: &a.group,
-		Wanted: func() (*agentapi.Follow, bool) {
-			if a.config.Node == nil {
-				return nil, false
-			}
-			return a.config.Node.Follow, true
-		},
-		Superseded: func() (refuse, known bool) {
-			if a.config.Node == nil {
-				return false, false
-			}
-			return a.config.Node.Refuse, true
-		},
-		Switching: func() int64 { return a.config.Node.SwitchNumber() },
-		Primary:   func() string { return a.role.primary }, Draining: a.queue.Draining,
-		Published: func() agentapi.Report { return a.reports.Get() },
-		Ask:       a.poll.Poke,
-		Mode:      func() string { return config.Mode(a.config.Node.Settings) },
 	}
 }
 
@@ -367,7 +346,8 @@ func (a *agent) serve(ctx context.Context) error {
 		a.Logger); err != nil {
 		return err
 	}
-	p := api.PeerHandler{Reports: a.reports, Identity: identity, Members: a.group.Members}
+	p := api.PeerHandler{Reports: a.reports, Identity: identity, Members: a.group.Members,
+		Renew: a.guard.Renew}
 	if err := api.Serve(ctx, &a.sockets, agentapi.PeerPort, p.Handler(), p.TLSConfig(), a.Logger); err != nil {
 		return err
 	}
@@ -391,4 +371,5 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go a.scan.Run(ctx)
 	go a.volume.Run(ctx)
 	go a.latency.Run(ctx)
+	go a.guard.Run(ctx)
 }

@@ -25,3 +25,11 @@ func GroupNames(nodes []string) []string {
 	}
 	return out
 }
+
+// GroupMember is one entry of a view.
+type GroupMember struct {
+	// UUID is the node's in the group, and Address the one it gives its clients.
+	UUID    string `json:"uuid"`
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"`
+}

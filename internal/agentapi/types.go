@@ -97,6 +97,9 @@ type NodeConfig struct {
 	Switching int64 `json:"switching,omitempty"`
 	// SwitchingIn is status.switchSite.location, as JSON. It is kept here for the operator.
 	SwitchingIn string `json:"switchingIn,omitempty"`
+	// Lease has every node refuse the writes of clients while the site's lease is not renewed. Nothing is restarted for
+	// it.
+	Lease bool `json:"lease,omitempty"`
 }
 
 // Peer names one member and where its group communication listens.
@@ -206,6 +209,8 @@ type Report struct {
 	Refuses bool `json:"refuses,omitempty"`
 	// Closed is where a server ends that accepts no writes, because another site is to take over.
 	Closed Closed `json:"closed,omitzero"`
+	// Lease is what is known of the site's lease, nil for one that has none.
+	Lease *LeaseReport `json:"lease,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary string `json:"primary,omitempty"`
 	// Proxied reports whether a proxy may send statements to this member, as the operator has reported it.
@@ -274,14 +279,6 @@ type Server struct {
 	Lagging bool `json:"lagging,omitempty"`
 	// StartedAt is when this mariadbd was started.
 	StartedAt time.Time `json:"startedAt"`
-}
-
-// GroupMember is one entry of a view.
-type GroupMember struct {
-	// UUID is the node's in the group, and Address the one it gives its clients.
-	UUID    string `json:"uuid"`
-	Name    string `json:"name"`
-	Address string `json:"address,omitempty"`
 }
 
 // ConfigReport describes which configuration the agent has read and which one runs.

@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,20 +20,41 @@ type PeerHandler struct {
 	Identity func() ControlIdentity
 	// Members returns the cluster and its members, by the configuration in use.
 	Members func() (of agentapi.Identity, members []agentapi.Peer)
+	// Renew takes an answer about the site's lease, and asks anew; nil where there is no database.
+	Renew func(agentapi.LeaseAnswer) agentapi.LeaseQuestion
 }
 
 // Handler returns the routes. The caller is checked again with every request: a connection outlives its certificate.
 func (p PeerHandler) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+agentapi.PathPeer, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET "+agentapi.PathPeer, p.admitted(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, PeerView(p.Reports.Get()))
+	}))
+	if p.Renew != nil {
+		mux.HandleFunc("POST "+agentapi.PathLease, p.admitted(func(w http.ResponseWriter, r *http.Request) {
+			var said agentapi.LeaseAnswer
+			if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLeaseAnswer)).Decode(&said); err != nil {
+				http.Error(w, "not an answer", http.StatusBadRequest)
+				return
+			}
+			answer(w, http.StatusOK, p.Renew(said))
+		}))
+	}
+	return mux
+}
+
+// maxLeaseAnswer bounds a LeaseAnswer, in bytes.
+const maxLeaseAnswer = 1 << 10
+
+func (p PeerHandler) admitted(then http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || p.admit(*r.TLS) != nil {
 			w.Header().Set("Connection", "close")
 			http.Error(w, "not a member of this cluster", http.StatusForbidden)
 			return
 		}
-		answer(w, http.StatusOK, PeerView(p.Reports.Get()))
-	})
-	return mux
+		then(w, r)
+	}
 }
 
 // TLSConfig returns the configuration, which refuses strangers in the handshake.

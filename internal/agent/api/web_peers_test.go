@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,6 +42,9 @@ func newPeerPort(t *testing.T) *peerPort {
 		Identity: func() ControlIdentity { return *p.identity.Load() },
 		Members: func() (agentapi.Identity, []agentapi.Peer) {
 			return agentapi.Identity{Namespace: "demo", Cluster: "shop"}, *p.members.Load()
+		},
+		Renew: func(r agentapi.LeaseAnswer) agentapi.LeaseQuestion {
+			return agentapi.LeaseQuestion{Token: "after " + r.Token}
 		}}
 	serveOn(t.Context(), l, peers.Handler(), peers.TLSConfig(), limitsOf(agentapi.PeerPort), slog.New(slog.DiscardHandler))
 	return p
@@ -76,6 +80,18 @@ func (p *peerPort) answers(c *http.Client) bool {
 	body, _ := io.ReadAll(resp.Body)
 	var v agentapi.PeerView
 	return resp.StatusCode == http.StatusOK && json.Unmarshal(body, &v) == nil && v.Name == serving().Name
+}
+
+// renews reports whether a caller is asked how old a renewal of the lease is.
+func (p *peerPort) renews(c *http.Client) bool {
+	p.Helper()
+	resp, err := c.Post("https://"+p.address+agentapi.PathLease, "application/json", strings.NewReader(`{"token":"one"}`))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var q agentapi.LeaseQuestion
+	return resp.StatusCode == http.StatusOK && json.NewDecoder(resp.Body).Decode(&q) == nil && q.Token == "after one"
 }
 
 func issue(t *testing.T, ca pkitest.CA, l pkitest.Leaf) tls.Certificate {
@@ -122,6 +138,9 @@ func TestPeerPort(t *testing.T) {
 	} {
 		if got := p.answers(p.client(tc.pairs...)); got != tc.ok {
 			t.Errorf("%s is answered: %t", what, got)
+		}
+		if got := p.renews(p.client(tc.pairs...)); got != tc.ok {
+			t.Errorf("%s renews the lease: %t", what, got)
 		}
 	}
 	if resp, err := http.Get("http://" + p.address + agentapi.PathPeer); err == nil {

@@ -144,7 +144,7 @@ func serverSection(in Input) mycnf.Section {
 	opts = append(opts, userSettings(in.Config.Settings)...)
 	opts = append(opts, AtRestOptions(p, in.Config.AtRest)...)
 	opts = append(opts, followOptions(p, in.Config)...)
-	if in.Config.Refuse && in.Config.Follow == nil {
+	if (in.Config.Refuse || in.Config.Lease) && in.Config.Follow == nil {
 		opts = append(opts, mycnf.Set("read_only", "ON")) // from its start, until the agent sets it to OFF
 	}
 	return mycnf.Section{Name: "mysqld", Options: opts}

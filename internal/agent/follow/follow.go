@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
@@ -55,6 +56,9 @@ type Dependencies struct {
 	Superseded func() (refuse, known bool)
 	// Switching returns agentapi.NodeConfig.Switching, 0 for none.
 	Switching func() int64
+	// Leased reports whether the server accepts writes only while the site's lease is renewed, which Guard knows.
+	Leased func() (guarded, known bool)
+	Guard  *Guard
 	// Primary returns the primary, as the operator reports it.
 	Primary func() string
 	// Draining reports whether the pod is to end, Published is the report that others read.
@@ -86,6 +90,10 @@ type Follower struct {
 	reading bool
 	next    time.Time
 	setting bool
+	// writable is the server that may accept writes: it was opened, or an agent before may have opened it.
+	writable *mariadbd.Process
+	// unguarded reports whether it has needed no lease for that so far.
+	unguarded bool
 	// wanted is the end that was last decided for. Since shown the others can see that the source's last position is
 	// shownFor. end is the position that the channel was opened up to, "" for none; fencing is when that was tried last.
 	wanted, shownFor, end string
@@ -113,10 +121,17 @@ func (r *Follower) Began() {
 	r.failed, r.closed, r.end, r.outage = "", "", "", outage{}
 	r.sources.idle()
 	r.warn(r.trials.began())
+	if r.writable = r.Run.Proc; r.guarded() {
+		r.writable = nil // its options have it read-only
+	}
 }
 
 // TakenOver is called after Began for a server that another agent has started: its channel may run.
 func (r *Follower) TakenOver() {
+	needed, open := r.Guard.before()
+	if r.writable, r.unguarded = r.Run.Proc, !needed; !open {
+		r.writable = nil
+	}
 	r.gate.TakenOver()
 	r.closing.set(true) // that agent may have been about to have it accept writes
 	r.warn(r.trials.takenOver(time.Now()))
@@ -257,6 +272,7 @@ func (r *Follower) source(s agentapi.Follow, with agentapi.Endpoint) (wsrep.Sour
 
 // Check takes the next steps.
 func (r *Follower) Check(now time.Time) {
+	keep(r)
 	source, known := r.Wanted()
 	if known && source == nil && !r.gate.On() {
 		r.refuse(now) // a channel that a person has made is not the operator's
@@ -279,7 +295,7 @@ func (r *Follower) Check(now time.Time) {
 		return
 	}
 	f := lifecycle.FollowState{Until: source.Until, Applied: r.read.Applied, ReadOnly: r.read.ReadOnly,
-		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff, Refuse: r.superseded()}
+		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff, Refuse: r.refuses()}
 	f.Unfenced, f.Known = lifecycle.Unfenced(r.self, r.Run.Status, r.Group.Views, source.Until)
 	if r.shownFor != source.Until { // it may be where the channel is held already
 		r.shownFor, r.shown = source.Until, time.Time{}
@@ -308,13 +324,6 @@ func (r *Follower) Check(now time.Time) {
 	case lifecycle.FollowAccept:
 		r.setReadOnly(false)
 	}
-}
-
-// Refuses reports whether the server refuses the writes of clients because it follows a source, or may, or because of
-// another site: the agent writes nothing either.
-func (r *Follower) Refuses() bool {
-	source, _ := r.Wanted()
-	return r.superseded() || source != nil && (r.read == nil || r.read.ReadOnly)
 }
 
 // ask reads the server now and then.

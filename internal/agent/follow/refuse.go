@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -52,15 +51,15 @@ func (d Dependencies) superseded() bool {
 	return refuse && known
 }
 
-// refuse keeps a server that follows nothing from accepting writes while another cluster has taken over, and lets it
-// accept them again afterwards.
+// refuse keeps a server that follows nothing from accepting writes while another cluster has taken over, or the lease
+// is not renewed, and lets it accept them again afterwards.
 func (r *Follower) refuse(now time.Time) {
-	on := r.superseded()
-	if !on && !r.mark.there {
+	on, guarded := r.refuses(), r.guarded()
+	if !on && !guarded && !r.mark.there {
 		r.read = nil
 		return
 	}
-	if on { // also of a server that has yet to start: its options have it read-only
+	if on || guarded { // also of a server that has yet to start: its options have it read-only
 		r.warn(r.mark.set(true))
 	}
 	r.inquire(now)
@@ -73,6 +72,7 @@ func (r *Follower) refuse(now time.Time) {
 	case on:
 	case r.read.ReadOnly:
 		r.setReadOnly(false)
+	case guarded:
 	default:
 		r.warn(r.mark.set(false))
 	}
@@ -112,22 +112,9 @@ func (r *Follower) inquire(now time.Time) {
 	}()
 }
 
-func (r *Follower) setReadOnly(on bool) {
-	r.setting = true
-	r.closing.set(false)
-	proc, mode := r.Run.Proc, r.Mode()
-	go func() {
-		err := r.server.SetReadOnly(context.Background(), on, mode)
-		r.loop.Post(func() {
-			r.setting, r.next = false, time.Time{}
-			r.closing.set(err != nil && !on)
-			switch {
-			case err != nil:
-				r.loop.Logger.Warn("read_only could not be set", "on", on, "error", err)
-			case r.Run.Proc == proc && r.read != nil:
-				r.read.ReadOnly = on
-				r.loop.Logger.Info("the writes of clients", "refused", on)
-			}
-		})
-	}()
+// Refuses reports whether the server refuses the writes of clients because it follows a source, or may, or because of
+// another site: the agent writes nothing either.
+func (r *Follower) Refuses() bool {
+	source, _ := r.Wanted()
+	return r.superseded() || source != nil && (r.read == nil || r.read.ReadOnly)
 }

@@ -15,6 +15,7 @@ func (r *Follower) Report(to *agentapi.Report) {
 	to.Channel = r.gate.Reported(time.Now())
 	to.Refuses = r.superseded() && r.read != nil && r.read.ReadOnly
 	to.Closed = r.closing.end(r.switching(), r.read)
+	to.Lease = leaseReport(r)
 	source, _ := r.Wanted()
 	if source != nil {
 		to.ChannelUntil, to.ChannelFenced = source.Until, r.fenced(source.Until, time.Now())
