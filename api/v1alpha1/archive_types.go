@@ -19,6 +19,7 @@ type ClusterBackup struct {
 // PointInTime archives the binary log.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.interval) || duration(self.interval) >= duration('1s') && duration(self.interval) <= duration('10m')",message="interval must be between 1s and 10m"
+// +kubebuilder:validation:XValidation:rule="!has(self.writeLease) || !self.writeLease || has(self.enabled) && self.enabled",fieldPath=".writeLease",message="the lease is kept in the store of the archive: set enabled, too, or remove writeLease"
 // +kubebuilder:validation:XValidation:rule="!has(self.window) || duration(self.window) >= duration('1h')",message="window must be at least 1h"
 type PointInTime struct {
 	// enabled has every node write a binary log with GTIDs, which restarts one node at a time, and a Deployment
@@ -36,6 +37,13 @@ type PointInTime struct {
 	// +optional
 	// +kubebuilder:default="720h"
 	Window *metav1.Duration `json:"window,omitempty"`
+	// writeLease has nodes accept writes only while two pods of the Deployment NAME-lease read in the store, every 5
+	// seconds, that no other cluster has taken over (spec.replicaOf): WITHOUT THAT FOR 30 SECONDS, FOR INSTANCE BECAUSE
+	// THE STORE CANNOT BE REACHED, ALL NODES REFUSE WRITES. A cluster that takes over accepts writes after that. It is
+	// in force once status.writeLease is Held, until that is gone: false counts once all nodes have heard of such a
+	// reading again. The store cannot be a volume, or have singleWriter. Default: false.
+	// +optional
+	WriteLease bool `json:"writeLease,omitempty"`
 }
 
 // ArchivesBinlog reports whether the binary log is to be archived.

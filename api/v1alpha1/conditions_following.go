@@ -28,4 +28,6 @@ const (
 	ReasonCutoverRemoved = "CutoverRemoved"
 	// ReasonSuperseded: another cluster has taken over from this one.
 	ReasonSuperseded = "Superseded"
+	// ReasonWriteLeaseEnded: nodes refuse writes, because their lease is not renewed.
+	ReasonWriteLeaseEnded = "WriteLeaseEnded"
 )

@@ -70,6 +70,12 @@ type GaleraClusterStatus struct {
 	// +optional
 	SwitchSite *SwitchSiteStatus `json:"switchSite,omitempty"`
 
+	// writeLease is how far spec.backup.pointInTime.writeLease is in force: Starting while not all nodes have it; Held;
+	// Ended while nodes refuse writes because the lease is not renewed. Absent without it.
+	// +optional
+	// +kubebuilder:validation:Enum=Starting;Held;Ended
+	WriteLease string `json:"writeLease,omitempty"`
+
 	// primary is the node behind the Service NAME-primary.
 	// +optional
 	Primary string `json:"primary,omitempty"`

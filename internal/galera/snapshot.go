@@ -143,6 +143,8 @@ type Member struct {
 	Lines           []string
 	SafeToBootstrap bool
 	Draining        bool
+	// Leaseless reports whether it refuses writes because it has heard of no renewal of the site's lease.
+	Leaseless bool
 	// Server is nil while mariadbd does not answer.
 	Server *Server
 	// Ended is the last run of mariadbd, if it ended in a Primary component without leaving it; nil otherwise,

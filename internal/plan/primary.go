@@ -164,7 +164,7 @@ func writerScore(m galera.Member, recorded string) int {
 	present := m.Pod.Role == rolePrimary
 	score := scoreSynced
 	switch {
-	case blockedDonor(m):
+	case blockedDonor(m), m.Leaseless:
 		score = scoreBlocked
 	case m.Server.State == galera.NodeDonor:
 		score = scoreDonor

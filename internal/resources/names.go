@@ -115,6 +115,9 @@ func caIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }
 // ArchiverName returns the name of the Deployment that archives the binary log, and of its GaleraUser.
 func ArchiverName(c *v1alpha1.GaleraCluster) string { return agentapi.ArchiverName(c.Name) }
 
+// LeaseName returns the name of the Deployment that renews the lease by which nodes accept writes.
+func LeaseName(c *v1alpha1.GaleraCluster) string { return c.Name + "-lease" }
+
 // SourceName returns the name of the Deployment that serves an archive to a cluster that follows it, of its Service,
 // and of the Secret with the account.
 func SourceName(c *v1alpha1.GaleraCluster) string { return c.SourceName() }

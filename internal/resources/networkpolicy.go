@@ -44,6 +44,9 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 	if c.ArchivesBinlog() {
 		p.Spec.Ingress = append(p.Spec.Ingress, fromArchiver(c))
 	}
+	if c.RenewsWriteLease() {
+		p.Spec.Ingress = append(p.Spec.Ingress, fromLease(c))
+	}
 	if spec.RestrictEgress {
 		p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
 		p.Spec.Egress = egress(c)
@@ -81,8 +84,8 @@ func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name},
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: labelComponent, Operator: metav1.LabelSelectorOpIn,
-					Values: []string{ComponentArchiver, ComponentBackup, ComponentLoad, ComponentRestore, ComponentSource,
-						ComponentVerify}}}},
+					Values: []string{ComponentArchiver, ComponentBackup, ComponentLease, ComponentLoad, ComponentRestore,
+						ComponentSource, ComponentVerify}}}},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
 			Egress: []networkingv1.NetworkPolicyEgressRule{
 				toDNS(),
@@ -219,6 +222,18 @@ func fromArchiver(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRu
 		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
 			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentArchiver}}}},
 		Ports: policyPorts(PortClients, agentapi.PeerPort),
+	}
+}
+
+// ComponentLease is the value of the component's label on the pods that renew the lease of the cluster.
+const ComponentLease = "lease"
+
+// fromLease admits them to the agents.
+func fromLease(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
+	return networkingv1.NetworkPolicyIngressRule{
+		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentLease}}}},
+		Ports: policyPorts(agentapi.PeerPort),
 	}
 }
 

@@ -37,6 +37,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Refuse:        c.Refuses(),
 		Switching:     c.SwitchNumber(),
 		SwitchingIn:   switchingIn(c),
+		Lease:         c.NeedsWriteLease(),
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -21,6 +22,9 @@ func available(in Input) condition {
 			return no(v1alpha1.ReasonSwitchingSite, "no node accepts writes: another site is to take over")
 		case takesWrites(m) && in.cluster().Refuses() && refuses(in, m.Name):
 			return no(v1alpha1.ReasonSuperseded, "no node accepts writes: another cluster has taken over")
+		case takesWrites(m) && slices.Contains(leaseless(in), m.Name):
+			return no(v1alpha1.ReasonWriteLeaseEnded, m.Name+", the node behind the Service "+in.cluster().Name+
+				"-primary, refuses writes: its lease is not renewed")
 		case takesWrites(m) && in.cluster().Follows() && !open(in, m.Name):
 			return no(v1alpha1.ReasonFollowing, "no node accepts writes: the cluster follows "+in.cluster().FollowedName())
 		case takesWrites(m):

@@ -23,6 +23,7 @@ var checks = []check{
 	failedPass,
 	superseded,
 	switchingSite,
+	leaseEnded,
 	forbiddenSettings,
 	imageRefused,
 	podMetadataRefused,

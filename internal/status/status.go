@@ -45,6 +45,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.AtRest = atRestStatus(in, status.AtRest)
 	status.EnabledEvents = enabledEvents(in)
 	status.Replication = followingStatus(in, status.Replication)
+	status.WriteLease = nextLease(in, status.WriteLease)
 
 	if c.Emptying() {
 		status.Reseed.Acknowledged = true // this pass has made no pod, and none before it goes on

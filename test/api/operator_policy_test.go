@@ -164,6 +164,8 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 		add(kind+": load of a table", j, err)
 		d, err := job.Archiver(c, s, job.Damaged{}, ro, o)
 		add(kind+": archiver", d, err)
+		d, err = job.Lease(c, s, ro, o)
+		add(kind+": lease", d, err)
 	}
 	bench := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "4"}}
 	bench.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}

@@ -169,6 +169,11 @@ func (r *Reconciler) beginSession(ctx context.Context, c *v1alpha1.GaleraCluster
 // observe has the archiver there, and asks it.
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (archival.Facts, error) {
 	f := archival.Facts{Cluster: c, Now: r.Now()}
+	if !c.RenewsWriteLease() { // also without a store
+		if err := r.endLease(ctx, c); err != nil {
+			return f, err
+		}
+	}
 	s := &v1alpha1.GaleraBackupStore{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.StoreRef.Name}, s)
 	if apierrors.IsNotFound(err) {
@@ -206,6 +211,9 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (ar
 			return f, err
 		}
 		if err := r.Objects.Apply(ctx, c.UID, d); err != nil {
+			return f, err
+		}
+		if f.NoLease, err = r.lease(ctx, c, s); err != nil {
 			return f, err
 		}
 	} else { // the archiver stays as it is: no pod gets what a store names before that was checked
@@ -269,7 +277,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
 	if err := errors.Join(ownership.Remove(ctx, r.Client, r.Live, c.UID, d), ownership.Remove(ctx, r.Client, r.Live, c.UID,
-		job.ArchiverUser(c))); err != nil {
+		job.ArchiverUser(c)), r.endLease(ctx, c)); err != nil {
 		return err
 	}
 	next := c.DeepCopy()
@@ -277,8 +285,12 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	return r.Status().Update(ctx, next)
 }
 
-// stopArchiver stops the archiver of a cluster that hibernates. It goes on from the nodes' binary logs.
+// stopArchiver stops the archiver of a cluster that hibernates, which goes on from the nodes' binary logs, and the pods
+// that renew its lease.
 func (r *Reconciler) stopArchiver(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	if err := r.endLease(ctx, c); err != nil {
+		return err
+	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
 	if err := ownership.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil ||
 		c.Status.Backup.Reason == v1alpha1.ReasonHibernated {

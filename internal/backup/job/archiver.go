@@ -97,10 +97,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 	pod := &d.Spec.Template.Spec
 	pod.Containers[0].Ports = []corev1.ContainerPort{{Name: "archived", ContainerPort: task.ArchiverPort,
 		Protocol: corev1.ProtocolTCP}}
-	mount(pod, volumeClient, task.ClientDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-		SecretName: ArchiverUser(c).BindingName(), DefaultMode: new(int32(0o440)),
-		Items: []corev1.KeyToPath{{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"},
-			{Key: "ca.crt", Path: "ca.crt"}}}})
+	mountClient(pod, c)
 	return d, nil
 }
 

@@ -41,6 +41,9 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 	lag(to, f.Now)
 	to.Reason, to.Message, ask = judge(to, f)
 	to.Message += f.numbers() + f.clocks()
+	if f.NoLease != "" {
+		to.Message += ". " + f.NoLease
+	}
 	return ask
 }
 

@@ -16,6 +16,7 @@ type Facts struct {
 	Problem  Problem // what keeps the archiver from running
 	Archived *task.Archived
 	Silent   string // why it does not answer
+	NoLease  string // why there is no lease, though one is wanted
 	Store    *v1alpha1.GaleraBackupStore
 	Backups  []v1alpha1.GaleraBackup // of the namespace: they are shared with the cache, and only read
 	Now      time.Time

@@ -1,0 +1,39 @@
+package resources
+
+import (
+	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestLeaseOfNodes: nodes need a lease once the status has it, and never while they follow another cluster.
+func TestLeaseOfNodes(t *testing.T) {
+	c := shop()
+	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	of := func() agentapi.NodeConfig { return NodeConfig(c, 3, agentapi.TLSConfig{}, testOptions) }
+	before := of()
+	rules := len(NetworkPolicy(c, testOptions).Spec.Ingress)
+	c.Spec.Backup.PointInTime.WriteLease = true
+	if before.Lease || of().Lease {
+		t.Error("nodes need one before they have heard of it")
+	}
+	c.Status.WriteLease = v1alpha1.WriteLeaseStarting
+	if n := of(); !n.Lease || n.Revision == before.Revision {
+		t.Error("nodes do not need it")
+	}
+	ingress := NetworkPolicy(c, testOptions).Spec.Ingress
+	last := ingress[len(ingress)-1]
+	if len(ingress) != rules+1 || last.From[0].PodSelector.MatchLabels[labelComponent] != ComponentLease ||
+		len(last.Ports) != 1 || last.Ports[0].Port.IntVal != agentapi.PeerPort {
+		t.Errorf("%+v", ingress)
+	}
+	c.Spec.Backup.PointInTime.WriteLease = false
+	if !of().Lease || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
+		t.Error("nodes do not need it any more as soon as it is turned off")
+	}
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+	if of().Lease {
+		t.Error("nodes that follow need it")
+	}
+}

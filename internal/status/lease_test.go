@@ -1,0 +1,117 @@
+package status
+
+import (
+	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/validate"
+)
+
+// withLease is a running cluster whose nodes report the same of a lease that is wanted.
+func withLease(r agentapi.LeaseReport, before string) Input {
+	in := healthy()
+	c := in.Facts.Cluster
+	c.Name, c.Namespace = "shop", "prod"
+	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
+	c.Status.WriteLease = before
+	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
+	for i := range in.Snapshot.Members {
+		reportLease(in, i, r)
+	}
+	return in
+}
+
+func reportLease(in Input, member int, r agentapi.LeaseReport) {
+	name := in.Snapshot.Members[member].Name
+	seen := in.Seen[name]
+	seen.Report.Lease = &r
+	in.Seen[name] = seen
+}
+
+// TestNextLease: nodes need a lease once all have heard of one, or one of them has needed it before. It is held once
+// all need one.
+func TestNextLease(t *testing.T) {
+	const starting, held, ended = v1alpha1.WriteLeaseStarting, v1alpha1.WriteLeaseHeld, v1alpha1.WriteLeaseEnded
+	none, heard := agentapi.LeaseReport{}, agentapi.LeaseReport{Heard: true}
+	good := agentapi.LeaseReport{Heard: true, Guarded: true}
+	gone := agentapi.LeaseReport{Guarded: true, Ended: true}
+	for name, c := range map[string]struct {
+		before    string
+		all, last agentapi.LeaseReport
+		edit      func(*v1alpha1.GaleraCluster)
+		want      string
+	}{
+		"nothing was heard":                  {"", none, none, nil, ""},
+		"one has not heard":                  {"", heard, none, nil, ""},
+		"all have heard":                     {"", heard, heard, nil, starting},
+		"one has not got it":                 {starting, good, heard, nil, starting},
+		"all have got it":                    {starting, good, good, nil, held},
+		"one has no renewal yet":             {starting, good, gone, nil, starting},
+		"one refuses writes":                 {held, good, gone, nil, ended},
+		"one still does":                     {ended, good, gone, nil, ended},
+		"none does":                          {ended, good, good, nil, held},
+		"one was not asked":                  {held, good, none, nil, held},
+		"the status was lost":                {"", none, gone, nil, starting},
+		"none is wanted any more":            {held, good, good, unwanted, ""},
+		"and one has heard of no renewal":    {held, good, none, unwanted, held},
+		"and one refuses writes":             {ended, good, gone, unwanted, ended},
+		"and a person is certain":            {"", gone, gone, unwanted, ""},
+		"and it was about to be":             {starting, heard, heard, unwanted, ""},
+		"and is not known to be good at all": {starting, heard, gone, unwanted, starting},
+		"no archive any more": {held, good, good, func(c *v1alpha1.GaleraCluster) {
+			c.Spec.Backup.PointInTime.Enabled = false
+		}, ""},
+	} {
+		in := withLease(c.all, c.before)
+		reportLease(in, 2, c.last)
+		if c.edit != nil {
+			c.edit(in.Facts.Cluster)
+		}
+		if have := nextLease(in, c.before); have != c.want {
+			t.Errorf("%s: %q instead of %q", name, have, c.want)
+		}
+	}
+	in := withLease(good, starting)
+	delete(in.Seen, "n-1")
+	if have := nextLease(in, starting); have != starting {
+		t.Errorf("with a node that is away: %q", have)
+	}
+}
+
+func unwanted(c *v1alpha1.GaleraCluster) { c.Spec.Backup.PointInTime.WriteLease = false }
+
+// TestLeaseEnded: nodes that refuse writes are reported, with where to look. One that does not serve is not: it has not
+// heard of a renewal yet.
+func TestLeaseEnded(t *testing.T) {
+	in := withLease(agentapi.LeaseReport{Guarded: true, Heard: true}, v1alpha1.WriteLeaseHeld)
+	reports(t, "none", leaseEnded(in), "")
+	reportLease(in, 1, agentapi.LeaseReport{Guarded: true, Ended: true})
+	reports(t, "one", firstProblem(in), v1alpha1.ReasonWriteLeaseEnded, "n-1 refuses writes", "Deployment shop-lease",
+		"unless another cluster has taken over")
+	if v := available(in); v.reason != v1alpha1.ReasonAvailable {
+		t.Errorf("the primary accepts writes: %+v", v)
+	}
+	reportLease(in, 0, agentapi.LeaseReport{Guarded: true, Ended: true})
+	reports(t, "two", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "n-0, n-1 refuse writes")
+	if p := leaseEnded(in); p.Command == "" || !p.Blocked {
+		t.Errorf("%+v", p)
+	}
+	v := available(in)
+	reports(t, "available", &validate.Problem{Reason: v.reason}, v1alpha1.ReasonWriteLeaseEnded)
+	unwanted(in.Facts.Cluster)
+	reports(t, "turned off", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "counts then",
+		`'{"status":{"writeLease":null}}'`)
+	in.Facts.Cluster.Spec.Backup.PointInTime.WriteLease = true
+	in.Snapshot.Members[0].Pod.Ready, in.Snapshot.Members[1].Pod.Ready = false, false
+	reports(t, "being started", leaseEnded(in), "")
+
+	in = withLease(agentapi.LeaseReport{Guarded: true, Ended: true}, v1alpha1.WriteLeaseStarting)
+	in.Facts.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Message: "the store has singleWriter"}
+	if p := leaseEnded(in); p == nil || p.Blocked {
+		t.Errorf("starting: %+v", p)
+	}
+	reports(t, "starting", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "the store has singleWriter")
+	in.Facts.Cluster.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb"}
+	reports(t, "superseded", leaseEnded(in), "")
+}
