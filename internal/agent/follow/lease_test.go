@@ -198,11 +198,19 @@ func TestLeaseOfAnotherAgent(t *testing.T) {
 	if err := l.guard.Load(text); err != nil {
 		t.Fatal(err)
 	}
+	l.stuck = true
 	l.f.TakenOver()
 	if l.settle(); l.guard.open.Load() != nil {
 		t.Error("a server that was taken over read-only is about to be killed")
 	}
-	l.unread = false
+	l.unread, l.stuck = false, false
+	l.renew(0) // before it has loaded what the one before has known
+	if err := l.guard.Load(text); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := l.guard.left(); left == 0 {
+		t.Error("what was heard is forgotten")
+	}
 	q := l.guard.Renew(agentapi.LeaseAnswer{})
 	l.agent("c")
 	l.guard.Renew(agentapi.LeaseAnswer{Token: q.Token})
