@@ -54,10 +54,19 @@ func TestAnnouncement(t *testing.T) {
 	if have, err := Announced(ctx, b, dir); err != nil || have {
 		t.Errorf("%v, %v", have, err)
 	}
+	var written []string
 	for range 2 {
 		if err := Announce(ctx, b, dir, time.Now()); err != nil {
 			t.Fatal(err)
 		}
+		text, err := b.ReadAll(ctx, dir+"/promotions/lease.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		written = append(written, string(text))
+	}
+	if written[0] != written[1] {
+		t.Errorf("written with each renewal: %v", written)
 	}
 	if have, err := Announced(ctx, b, dir); err != nil || !have {
 		t.Errorf("%v, %v", have, err)
