@@ -93,6 +93,7 @@ var _ = Describe("A pooling proxy between its clients and what ends", Ordered, L
 		if host == operator.Spec.NodeName {
 			host = hosts[1]
 		}
+		onPrimary(ctx, c, host)
 		load := startPooled(ctx, app, proxy.Name)
 		Expect(load.until(ctx, 100)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, host)).To(Succeed()) },
@@ -112,6 +113,19 @@ var _ = Describe("A pooling proxy between its clients and what ends", Ordered, L
 		Expect(load.twice()).To(BeEmpty())
 	}, SpecTimeout(12*time.Minute))
 })
+
+// onPrimary makes the node on a host the primary.
+func onPrimary(ctx context.Context, c *harness.Cluster, host string) {
+	GinkgoHelper()
+	for _, m := range status(ctx, c).Members {
+		on, err := c.Pods().NodeOf(ctx, m.Name)
+		Expect(err).NotTo(HaveOccurred())
+		if on == host && m.Name != status(ctx, c).Primary {
+			request(ctx, c, v1alpha1.AnnotationPrimary, m.Name)
+			eventually(ctx, func(o Gomega) { o.Expect(status(ctx, c).Primary).To(Equal(m.Name)) })
+		}
+	}
+}
 
 // twice are the failures of writes that were sent a second time: the row was there.
 func (p *pooled) twice() (out []string) {
