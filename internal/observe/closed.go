@@ -18,6 +18,7 @@ func Closed(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alp
 		return c
 	}
 	c = c.DeepCopy()
+	c.Status.Identity = cmp.Or(c.Status.Identity, IdentityOf(f, seen, published).UID) // the archive is that one's
 	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: number, Phase: v1alpha1.SwitchWithdrawing,
 		Message: "status.switchSite was lost"}
 	var in v1alpha1.StoreLocation

@@ -65,6 +65,10 @@ func TestClosed(t *testing.T) {
 		if in := have.Status.SwitchSite.Location; (in != nil && in.Bucket == "backups") != (tc.config.Revision != "") {
 			t.Errorf("%s: in %+v", name, in)
 		}
+		c.Status.Identity = ""
+		if again := Closed(f, map[string]Seen{"shop-0": tc.node}, tc.config); again.Status.Identity != "u" {
+			t.Errorf("%s: the identity is %q", name, again.Status.Identity)
+		}
 		if c.Status.SwitchSite != tc.have {
 			t.Errorf("%s: the cache is changed", name)
 		}

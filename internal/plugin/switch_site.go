@@ -147,7 +147,10 @@ func (e sites) stop(ctx context.Context, a, b *v1alpha1.GaleraCluster) error {
 				"CustomResourceDefinitions; nothing was changed", of.c.Name)
 		}
 	}
-	return e.change(ctx, a, asked)
+	if err := e.change(ctx, a, asked); err != nil { // it may have been stored all the same
+		return e.reopen(ctx, a.Name, err)
+	}
+	return nil
 }
 
 // taking is the patch with which a cluster takes over.

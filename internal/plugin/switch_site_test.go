@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,9 @@ func siteWorld(t *testing.T, drops ...string) (sites, *[]string) {
 			if of.ApplyOptions(opts); len(of.DryRun) == 0 {
 				*changed = append(*changed, o.GetName()+string(text))
 			}
+			if len(of.DryRun) == 0 && slices.Contains(drops, "answer") && strings.Contains(string(text), `"uid"`) {
+				return errors.New("timeout")
+			}
 			for _, field := range drops {
 				text = []byte(strings.ReplaceAll(string(text), `"`+field+`":`, `"dropped":`))
 			}
@@ -193,6 +197,20 @@ func TestSwitchSiteOfAnEarlierRelease(t *testing.T) {
 		case err == nil || !strings.Contains(err.Error(), says) || len(*changed) > 0:
 			t.Errorf("without %s: %v, %q", drops, err, *changed)
 		}
+	}
+}
+
+// TestSwitchSiteWithoutAnAnswer: where it is not known whether the first cluster was asked to refuse writes, that is taken
+// back.
+func TestSwitchSiteWithoutAnAnswer(t *testing.T) {
+	e, changed := siteWorld(t, "answer")
+	a, b, err := e.both(t.Context(), "shop", "standby")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.stop(t.Context(), a, b); err == nil || len(*changed) != 2 || !strings.Contains((*changed)[1],
+		`{"switchSite":null}`) {
+		t.Errorf("%v, %q", err, *changed)
 	}
 }
 

@@ -37,7 +37,7 @@ func tokenOf(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 		return false, "spec.cutover.token.gtid is no GTID: remove spec.cutover"
 	}
 	applied, _ := binlog.In(r.Applied, last.Domain)
-	return applied == last, ""
+	return applied == last || applied.Seq > last.Seq, "" // with more, it is void: the program finds that out
 }
 
 // Orphan reports whether a record is one that was made with a token before spec.cutover was removed.

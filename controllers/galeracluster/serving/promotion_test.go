@@ -145,6 +145,9 @@ func TestTakingOverWithAToken(t *testing.T) {
 			t.Errorf("%s: %+v", name, have)
 		}
 	}
+	if at("0-1-10", "0-1-10", same) == nil {
+		t.Error("it has more: whether the token was taken back is not asked")
+	}
 	if at("0-1-9", "0-1-10", same) == nil {
 		t.Error("the program is not asked any more what has become of the token")
 	}

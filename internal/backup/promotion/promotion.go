@@ -197,7 +197,7 @@ func claim(ctx context.Context, b *store.Bucket, create Create, cluster string, 
 			return nil, fmt.Errorf("the store lacks the records before the number %d: is it another one?", mine.Number)
 		case next > mine.Number:
 			p, err := read(ctx, b, cluster, mine.Number, record)
-			if err == nil && !p.Withdrawn {
+			if errors.Is(err, errDamaged) || err == nil && !p.Withdrawn { // a damaged one that counts is an error before
 				p, err = nil, ErrOverruled
 			}
 			return p, err

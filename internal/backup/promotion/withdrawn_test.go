@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 
@@ -71,5 +72,24 @@ func TestTokenOfAnotherStore(t *testing.T) {
 	}
 	if p, err := Record(ctx, b, store.Create, dir, take); err == nil {
 		t.Errorf("overruled: %+v", p)
+	}
+}
+
+// TestTokenOfADamagedRecord: a record that is damaged, and was overruled, is no reason to wait: its number was used.
+func TestTokenOfADamagedRecord(t *testing.T) {
+	b := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = b.Close() })
+	if err := store.Write(t.Context(), b, key(dir, 1, record), []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	back := task.Promotion{Number: 1, UID: first, GTID: "0-1-7", Withdrawn: true}
+	if _, err := Record(t.Context(), b, store.Create, dir, back); err == nil || errors.Is(err, ErrOverruled) {
+		t.Errorf("it counts: %v", err)
+	}
+	if err := Overrule(t.Context(), b, dir, task.Promotion{Number: 1, UID: second, GTID: "0-1-7"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Record(t.Context(), b, store.Create, dir, back); !errors.Is(err, ErrOverruled) {
+		t.Errorf("%v", err)
 	}
 }

@@ -15,7 +15,7 @@ const (
 	// settleTime is for how long all nodes have to end alike: a statement that changes tables, and waits for its turn, is
 	// not refused any more.
 	settleTime = time.Second
-	// stopTime is for how long nodes refuse writes without a token.
+	// stopTime is for how long nodes refuse writes before that is taken back.
 	stopTime = 10 * time.Minute
 )
 
@@ -43,11 +43,14 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 	case s.Token != nil && f.readIn(s) &&
 		f.Archived.Withdrawn == uint64(s.Token.Number): //nolint:gosec // records are counted from one on
 		s.Phase, s.Token, s.Message = v1alpha1.SwitchTakenBack, nil, ""
+		if !gone && f.late(s) { // it would be begun again
+			s.Phase, s.Message = v1alpha1.SwitchExpired, "the other cluster has not taken over with the token"
+		}
 	case s.Phase == v1alpha1.SwitchWithdrawing:
 		withdraw(c, f)
 	case gone && s.Token == nil: // no one can take over
 		s.Phase, s.Message = v1alpha1.SwitchTakenBack, ""
-	case gone:
+	case gone, s.Token != nil && f.late(s): // the command may have been killed
 		s.Phase = v1alpha1.SwitchWithdrawing
 		withdraw(c, f)
 	case s.Token == nil:
@@ -134,10 +137,22 @@ func (f Facts) moved(s *v1alpha1.SwitchSiteStatus) string {
 	return ""
 }
 
+// late reports whether nodes have refused writes for an attempt for too long.
+func (f Facts) late(s *v1alpha1.SwitchSiteStatus) bool {
+	return s.StartedAt != nil && f.Now.Sub(s.StartedAt.Time) > stopTime
+}
+
 // withdraw has a token made void. Where it is not known which one was given, because the status was lost, the next
 // record is the only one that it can be used with.
 func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
 	s := c.Status.SwitchSite
+	if id := c.Status.Identity; s.Token == nil && id != "" && id != string(c.UID) {
+		s.Message = fmt.Sprintf("this resource was created again, and a token may have been given for the archive of the one "+
+			"before, with the uid %s. Make sure that no cluster takes over with it (remove spec.cutover there), then: kubectl "+
+			"patch galeracluster %s -n %s --subresource=status --type=merge -p "+
+			`'{"status":{"switchSite":{"phase":"TakenBack","token":null,"message":null}}}'`, id, c.Name, c.Namespace)
+		return
+	}
 	if s.Token == nil {
 		if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message != "" {
 			return
@@ -166,7 +181,7 @@ func stopped(c *v1alpha1.GaleraCluster, f Facts) {
 			return
 		}
 	}
-	if s.StartedAt != nil && f.Now.Sub(s.StartedAt.Time) > stopTime {
+	if f.late(s) {
 		s.Phase = v1alpha1.SwitchExpired
 	}
 }

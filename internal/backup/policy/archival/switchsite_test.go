@@ -282,6 +282,25 @@ func TestSwitchSiteExpires(t *testing.T) {
 	s.f.Ends = []End{{"shop-0", s.c.Status.SwitchSite.Number, "0-1-30", true}}
 	s.f.Alike = s.f.Now.Add(-settleTime)
 	s.sees(v1alpha1.SwitchOffered, "")
-	s.f.Now = s.f.Now.Add(time.Hour) // a token is taken back by a person only
+	s.f.Now = s.f.Now.Add(stopTime)
 	s.sees(v1alpha1.SwitchOffered, "")
+	s.f.Now = s.f.Now.Add(time.Second) // the command may have been killed
+	s.sees(v1alpha1.SwitchWithdrawing, "the token is void")
+	s.answer(5, "0-1-30").Withdrawn = 4
+	s.sees(v1alpha1.SwitchExpired, "has not taken over")
+	s.sees(v1alpha1.SwitchExpired, "has not taken over")
+}
+
+// TestSwitchSiteOfAResourceMadeAgain: the archive of a resource that was created again is another one than that which a
+// token was given for: nothing that is recorded there makes it void.
+func TestSwitchSiteOfAResourceMadeAgain(t *testing.T) {
+	s := newSite(t)
+	s.c.UID, s.c.Status.Identity = "eeeeeeee-1", "aaaaaaaa-1"
+	s.c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchWithdrawing}
+	s.sees(v1alpha1.SwitchWithdrawing, "for the archive of the one before, with the uid aaaaaaaa-1")
+	s.answer(5, "0-1-30").Withdrawn = 4
+	s.sees(v1alpha1.SwitchWithdrawing, "--subresource=status")
+	if s.c.Status.SwitchSite.Token != nil {
+		t.Errorf("%+v", s.c.Status.SwitchSite.Token)
+	}
 }
