@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type closable struct {
 	Server
 	t        *testing.T
+	mu       sync.Mutex
 	readOnly bool
 	logged   string
 	away     bool
@@ -28,6 +30,8 @@ type closable struct {
 }
 
 func (s *closable) Read(context.Context) (*agentapi.Following, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.away {
 		return nil, errors.New("not Primary")
 	}
@@ -35,6 +39,8 @@ func (s *closable) Read(context.Context) (*agentapi.Following, error) {
 }
 
 func (s *closable) End(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.behind {
 		return "", context.DeadlineExceeded
 	}
@@ -42,6 +48,8 @@ func (s *closable) End(context.Context) (string, error) {
 }
 
 func (s *closable) SetReadOnly(_ context.Context, on bool, _ string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fails {
 		return context.DeadlineExceeded
 	}
@@ -205,7 +213,9 @@ func TestWhereItEnds(t *testing.T) {
 			(<-events)()
 		}
 	}
-	(<-events)() // it could not be opened, or not in time
+	for f.setting {
+		(<-events)() // it could not be opened, or not in time
+	}
 	s.fails, refuse, number = false, true, 5
 	ask(agentapi.Closed{})
 	f.closing.late = time.Now().Add(-time.Second)
