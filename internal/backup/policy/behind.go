@@ -37,7 +37,7 @@ type behind struct {
 	least  int64       // the seqno of the transaction that was seen last, at least
 	next   uint64      // the first number after the base's, 0 before it was seen
 	may    uint64      // the number of the first statement that the base may hold, 0 for none
-	end    binlog.Head // the last segment with Galera's seqnos that was seen
+	end    binlog.Head // the last segment with Galera's seqnos that ends after the base
 }
 
 // before takes a segment that is before the base. A chain begins with what one node has: what that one lacks in its
@@ -57,7 +57,7 @@ func (b *behind) see(h binlog.Head) (why string, done bool) {
 		b.before(h)
 		return "", false
 	}
-	if h.Seqnos {
+	if h.Seqnos && h.Last.Seq > b.GTID.Seq {
 		b.end = h
 	}
 	for n := h.First.Seq; n <= h.Last.Seq; n = given(h, n+1) {

@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// committed is a transaction, or a statement that changes tables, which names no seqno.
+type committed struct {
+	number uint64
+	seqno  int64
+	ddl    bool
+}
+
+// commitAlike draws what a cluster commits after a number and a seqno, whose nodes number alike. Views and failed
+// certifications take seqnos, and statements that fail take a number and a seqno. until has the last seqno before each
+// one, without statements that fail, and the last one of all.
+func commitAlike(r *rand.Rand, number uint64, seqno int64) (log []committed, until []int64) {
+	unnumbered, fails, ddl := r.IntN(90), r.IntN(20), r.IntN(100)
+	for range 1 + r.IntN(200) {
+		for r.IntN(100) < unnumbered {
+			seqno++
+		}
+		until = append(until, seqno)
+		for r.IntN(100) < fails {
+			number, seqno = number+1, seqno+1
+		}
+		number, seqno = number+1, seqno+1
+		log = append(log, committed{number, seqno, r.IntN(100) < ddl})
+	}
+	return log, append(until, seqno+r.Int64N(3))
+}
+
+// take archives some of them in a segment, and returns those after it. Now and then its seqnos are not known to be
+// Galera's.
+func (s *store) take(r *rand.Rand, log []committed) []committed {
+	before, k := s.heads[len(s.heads)-1], 1+r.IntN(len(log))
+	h, own, held := binlog.Head{Seqnos: r.IntN(20) > 0, First: gtid(log[0].number)}, int64(0), before.Held
+	for i, previous := 0, before.Last.Seq; i < k; i++ {
+		x := log[i]
+		if x.number > previous+1 {
+			h.Holes = append(h.Holes, binlog.Hole{After: gtid(previous), Next: gtid(x.number)})
+		}
+		if own = x.seqno; x.ddl {
+			own = 0
+		}
+		h.AddAnchor(x.number, own)
+		if h.Seqnos {
+			held = max(held, own)
+		}
+		if previous, h.Last = x.number, gtid(x.number); len(h.Holes) == binlog.MaxHoles {
+			k = i + 1
+		}
+	}
+	h.Transactions = k
+	s.put(h)
+	at := &s.heads[len(s.heads)-1]
+	at.PreviousSeqno, at.From, at.Held = before.Seqno, before.From, held
+	if at.Seqno = own; own == 0 {
+		at.Seqno = log[k-1].seqno // where a node is
+	}
+	return log[k:]
+}
+
+// TestAlike: where all nodes number alike, every backup leads to what follows it, whatever takes seqnos without a
+// number. The survey reports it, too.
+func TestAlike(t *testing.T) {
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		s := newStore().begins(10, "")
+		s.heads[0].Seqno, s.heads[0].Held, s.heads[0].From = 50, 50, 50
+		log, until := commitAlike(r, 10, 50)
+		for left := log; len(left) > 0; {
+			left = s.take(r, left)
+		}
+		k := r.IntN(len(until))
+		b := base("b1", 10, 50)
+		if b.Seqno = 50; k > 0 {
+			b.GTID, b.Seqno = gtid(log[k-1].number), log[k-1].seqno
+		}
+		b.Seqno += r.Int64N(until[k] - b.Seqno + 1)
+		targets := []binlog.Target{{Latest: true}}
+		for _, x := range log[k:] {
+			targets = append(targets, binlog.Target{GTID: gtid(x.number)})
+		}
+		for _, target := range targets {
+			if _, err := Choose(s.heads, b, target, binlog.Through{}); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if report, err := Survey(s.archive(), []Base{b}); err != nil || report.Base.ID != b.ID {
+			t.Fatalf("seed %d: the survey reports %+v, %v", seed, report, err)
+		}
+	}
+}
