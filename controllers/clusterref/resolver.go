@@ -49,7 +49,9 @@ type Agents interface {
 type Blocker struct {
 	Reason, Message string
 	// Transient reports whether what was applied before stays in force: the cluster is busy, or cannot be reached.
-	Transient  bool
+	Transient bool
+	// Leaseless reports whether nodes accept no writes because the cluster's lease is not renewed.
+	Leaseless  bool
 	RetryAfter time.Duration
 }
 
@@ -123,6 +125,8 @@ func busy(c *v1alpha1.GaleraCluster) Blocker {
 		h.Message = fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):
 		h.Message = "waiting for the cluster to accept writes"
+		available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
+		h.Leaseless = available != nil && available.Reason == v1alpha1.ReasonWriteLeaseEnded
 	case stalledBy(c, v1alpha1.ReasonStatementBlocked):
 		h.Message = "waiting for a statement that waits for a lock: see the condition Stalled of the cluster " + c.Name
 	default:
@@ -218,9 +222,12 @@ func Waiting(c client.Object, o client.Object, observed int64, conditions []meta
 var MayEndWait = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, is := e.ObjectOld.(*v1alpha1.GaleraCluster)
 	after, too := e.ObjectNew.(*v1alpha1.GaleraCluster)
-	return !is || !too || before.Generation != after.Generation || before.UID != after.UID ||
-		before.Status.Primary != after.Status.Primary ||
-		before.Status.ClusterUUID != after.Status.ClusterUUID || (busy(before).Reason == "") != (busy(after).Reason == "")
+	if !is || !too || before.Generation != after.Generation || before.UID != after.UID {
+		return true
+	}
+	was, now := busy(before), busy(after)
+	return before.Status.Primary != after.Status.Primary || before.Status.ClusterUUID != after.Status.ClusterUUID ||
+		(was.Reason == "") != (now.Reason == "") || was.Leaseless != now.Leaseless
 }}
 
 // GoneForGood reports whether a resource that is marked as an owner no longer exists: its mark may be replaced then.

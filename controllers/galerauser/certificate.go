@@ -9,6 +9,7 @@ import (
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -51,6 +52,23 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 		Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
 			want.Name + " in the namespace " + want.Namespace + ")" + refusal(have)}
 	return nil, nil
+}
+
+// renew binds the archiver's newest certificate, and the CAs of the cluster, while nodes accept no writes because the
+// lease is not renewed: the pods that renew it need both, so that nothing else would end this wait. Nothing is written
+// to the cluster.
+func (p *pass) renew(ctx context.Context) error {
+	c, u := p.cluster, p.user
+	if !p.blocker.Leaseless || u.Name != resources.ArchiverName(c) || !metav1.IsControlledBy(u, c) ||
+		u.Status.Account == "" {
+		return nil
+	}
+	pair, err := p.certificate(ctx)
+	if err != nil || pair == nil {
+		return err
+	}
+	_, err = p.bind(ctx, pair)
+	return p.foreignSecret(err)
 }
 
 // issued reports whether a Secret holds a pair, and whether its certificate is this user's: the namespace has those of

@@ -143,7 +143,7 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	if p.blocker.Reason != "" {
-		return p.blocker.RetryAfter, nil
+		return p.blocker.RetryAfter, p.renew(ctx)
 	}
 	bound, err := p.readBinding(ctx)
 	if err = p.foreignSecret(err); err != nil || p.blocker.Reason != "" {
