@@ -56,3 +56,37 @@ func TestLostSwitchSiteIsWrittenDown(t *testing.T) {
 		}
 	}
 }
+
+// TestLostLeaseIsWrittenDown: the same of nodes that accept writes by the lease only.
+func TestLostLeaseIsWrittenDown(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r",
+		Lease: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "u"}}
+	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
+	k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
+	have := &v1alpha1.GaleraCluster{}
+	if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
+		t.Fatal(err)
+	}
+	f := observe.Facts{Cluster: have, Config: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod",
+		Name: "shop-config"}, Data: map[string]string{agentapi.ConfigKey: string(text)}}}
+	if err := (&Reconciler{Client: k, Agents: &observe.Agents{}}).restore(t.Context(), &f); err != nil {
+		t.Fatal(err)
+	}
+	if !f.Cluster.NeedsWriteLease() {
+		t.Error("nodes need no lease in this pass")
+	}
+	if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
+		t.Fatal(err)
+	}
+	if have.Status.WriteLease != v1alpha1.WriteLeaseStarting {
+		t.Errorf("written: %q", have.Status.WriteLease)
+	}
+}

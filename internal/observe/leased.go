@@ -1,0 +1,36 @@
+package observe
+
+import (
+	"cmp"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Leased returns the cluster as it is after a loss of its status: where nodes accept writes by the lease only, they go
+// on so while one is wanted. Another cluster may have taken over. The configuration that was published last shows that,
+// and when that is lost, too, a node that has read it.
+func Leased(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
+	c := f.Cluster
+	if c.Status.WriteLease != "" || !c.WantsWriteLease() || !leased(f, seen, published) {
+		return c
+	}
+	c = c.DeepCopy()
+	c.Status.WriteLease = v1alpha1.WriteLeaseStarting
+	return c
+}
+
+func leased(f Facts, seen map[string]Seen, published agentapi.NodeConfig) bool {
+	c := f.Cluster
+	uid := cmp.Or(IdentityOf(f, seen, published).UID, string(c.UID))
+	if published.Revision != "" {
+		return published.Cluster == c.Name && published.UID == uid && published.Lease
+	}
+	of := agentapi.Identity{Namespace: c.Namespace, Cluster: c.Name, UID: uid}
+	for name := range f.Pods {
+		if s := seen[name]; s.Live && s.Report.Cluster == of && s.Report.Lease != nil && s.Report.Lease.Guarded {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package observe
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestLeased: nodes that accept writes by the lease only go on so when the status is lost, unless none is wanted.
+func TestLeased(t *testing.T) {
+	config := func(uid string, lease bool) agentapi.NodeConfig {
+		return agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: uid, Revision: "r", Lease: lease}
+	}
+	node := func(uid string, lease *agentapi.LeaseReport, live bool) Seen {
+		return Seen{Live: live, Report: agentapi.Report{Lease: lease,
+			Cluster: agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: uid}}}
+	}
+	guarded := &agentapi.LeaseReport{Guarded: true}
+	for name, tc := range map[string]struct {
+		config   agentapi.NodeConfig
+		node     Seen
+		before   string
+		unwanted bool
+		want     string
+	}{
+		"the configuration has it": {config: config("u", true), want: v1alpha1.WriteLeaseStarting},
+		"it is known": {config: config("u", true), before: v1alpha1.WriteLeaseEnded,
+			want: v1alpha1.WriteLeaseEnded},
+		"none is wanted":                   {config: config("u", true), unwanted: true},
+		"it is that of one before":         {config: config("x", true)},
+		"the configuration has none":       {config: config("u", false), node: node("u", guarded, true)},
+		"a node has it":                    {node: node("u", guarded, true), want: v1alpha1.WriteLeaseStarting},
+		"a node has heard, and needs none": {node: node("u", &agentapi.LeaseReport{Heard: true}, true)},
+		"a node has none":                  {node: node("u", nil, true)},
+		"a node that does not answer had":  {node: node("u", guarded, false)},
+		"a node of another cluster has":    {node: node("x", guarded, true)},
+		"nothing has it":                   {},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Namespace, c.Name, c.UID, c.Status.Identity, c.Status.WriteLease = "prod", "shop", types.UID("u"), "u", tc.before
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: !tc.unwanted}}
+		f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": {}}}
+		have := Leased(f, map[string]Seen{"shop-0": tc.node}, tc.config)
+		if have.Status.WriteLease != tc.want || (have == c) != (tc.want == tc.before) || c.Status.WriteLease != tc.before {
+			t.Errorf("%s: %q", name, have.Status.WriteLease)
+		}
+	}
+}
