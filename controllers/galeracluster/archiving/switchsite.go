@@ -66,7 +66,8 @@ func (r *Reconciler) lost(ctx context.Context, c *v1alpha1.GaleraCluster) (bool,
 	return published.SwitchNumber() > 0 && (s == nil || s.Number < published.Switching), nil
 }
 
-// ends is where all nodes end: those that the spec has, and others that there are still; and since when that is so.
+// ends is where all nodes end: those that the spec has, and others that there are still; and since when that is so. An
+// arbitrator has no data.
 func (r *Reconciler) ends(c *v1alpha1.GaleraCluster) (out []archival.End, since time.Time) {
 	key := client.ObjectKeyFromObject(c)
 	if !c.Switching() {
@@ -80,6 +81,7 @@ func (r *Reconciler) ends(c *v1alpha1.GaleraCluster) (out []archival.End, since 
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		names[fmt.Sprintf("%s-%d", c.Name, i)] = true
 	}
+	delete(names, resources.ArbitratorName(c))
 	for name := range names {
 		out = append(out, endOf(name, seen[name], len(names)))
 	}

@@ -2,6 +2,7 @@ package archiving
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // TestEndOf: a node ends somewhere only while its agent answers, and it has nothing left to apply with all others.
@@ -45,6 +47,41 @@ func TestEndOf(t *testing.T) {
 		if have := endOf("shop-0", seen, 3); have != tc.want {
 			t.Errorf("%s: %+v", name, have)
 		}
+	}
+}
+
+// agentsOf are the agents of a cluster.
+type agentsOf map[string]observe.Seen
+
+func (a agentsOf) Seen(types.NamespacedName) map[string]observe.Seen { return a }
+
+func (a agentsOf) Target(types.NamespacedName, string) (observe.Target, bool) {
+	return observe.Target{}, false
+}
+
+// TestEnds: nodes that the spec has end somewhere, and others that there are still, but no arbitrator, which has no
+// server: it would be waited for until it refuses writes.
+func TestEnds(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop"}}
+	c.Spec.Replicas, c.Spec.Arbitrator.Enabled = 2, true
+	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchStopping}
+	node := observe.Seen{Live: true, Report: agentapi.Report{Closed: agentapi.Closed{By: 3, Position: "0-1-7"},
+		Server: &agentapi.Server{State: galera.NodeSynced, Component: galera.ComponentPrimary, Size: 3}}}
+	seen := agentsOf{"shop-0": node, resources.ArbitratorName(c): {Live: true}}
+	r := Reconciler{Agents: seen, Now: time.Now}
+	end := archival.End{Node: "shop-0", By: 3, Position: "0-1-7", Settled: true}
+	if have, _ := r.ends(c); !slices.Equal(have, []archival.End{end, {Node: "shop-1"}}) {
+		t.Errorf("one is silent: %+v", have)
+	}
+	seen["shop-1"], seen["shop-2"] = node, observe.Seen{}
+	other := end
+	other.Node = "shop-1"
+	if have, _ := r.ends(c); !slices.Equal(have, []archival.End{end, other, {Node: "shop-2"}}) {
+		t.Errorf("one is to go: %+v", have)
+	}
+	c.Status.SwitchSite.Phase = v1alpha1.SwitchTakenBack
+	if have, since := r.ends(c); have != nil || !since.IsZero() {
+		t.Errorf("no other site is to take over: %+v", have)
 	}
 }
 
