@@ -230,11 +230,9 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	case policy.Wait:
 		return fmt.Errorf("%s: %s", node.name(), v.Why)
 	case policy.Continue:
-		idle, err := a.store.idle(ctx, a.at) // another archiver may have stored a later one
-		if err != nil {
+		if err := a.catchUp(ctx); err != nil {
 			return err
 		}
-		a.through, a.held = binlog.Later(a.through, idle.Time), max(a.held, idle.Held)
 		h := binlog.Head{Continues: true, Why: "the history goes on in another line", Lines: v.Lines, Last: a.at.Last,
 			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum,
 			Seqno: a.at.Seqno, LastTime: a.at.LastTime, Through: a.through}
@@ -245,6 +243,17 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 		return once{fmt.Errorf("the archive goes on in the line of history %s", a.at.Line())}
 	}
 	return a.follow(ctx, node, all, now)
+}
+
+// catchUp takes over what another archiver may have stored since of where the archive ends: until when it has all. The
+// next segment has no less, and its transactions are after that.
+func (a *archiver) catchUp(ctx context.Context) error {
+	idle, err := a.store.idle(ctx, a.at)
+	if err != nil {
+		return err
+	}
+	a.through, a.held = binlog.Later(a.through, idle.Time), max(a.held, idle.Held)
+	return nil
 }
 
 // foreignTo reports what another server has written since the chain began: it is not archived. Once that has ended, the

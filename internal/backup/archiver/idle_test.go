@@ -3,6 +3,7 @@ package archiver
 import (
 	"path"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -38,5 +39,29 @@ func TestIdle(t *testing.T) {
 	}
 	if have := idle(); have != (binlog.Through{}) {
 		t.Errorf("it cannot be read, and it is %+v", have)
+	}
+}
+
+// TestTimeOfAnotherArchiver: what another archiver has stored of the end of the archive is kept in the next segment, and
+// bounds it.
+func TestTimeOfAnotherArchiver(t *testing.T) {
+	a := newServer("a")
+	a.commit(6)
+	r := reading(a, newServer("b"), newServer("c"))
+	r.store, r.known, r.at = newStore(t), time.Now(), place{binlog.Head{Number: 1, Last: gtid(5), Lines: a.lines}}
+	r.open = spoolOf(t, 1)
+	r.open.head.Transactions, r.open.head.First, r.open.head.Last = 1, gtid(6), gtid(6)
+	other := binlog.Through{Time: noon, Segment: 1, Last: gtid(5), Held: 60}
+	if err := r.store.writeThrough(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.flush(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := r.store.load(t.Context())
+	if err != nil || h.Number != 2 || !h.Through.Equal(noon) || !h.Low.Equal(noon.Add(-binlog.ClockSlack)) ||
+		h.Held != 60 {
+		t.Errorf("the segment %d has all until %s and the seqno %d, and begins at %s or later, %v", h.Number, h.Through,
+			h.Held, h.Low, err)
 	}
 }

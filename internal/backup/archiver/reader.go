@@ -322,6 +322,9 @@ func (r *reader) accepted() {
 // for none.
 func (r *reader) flush(ctx context.Context, through time.Time) error {
 	if r.open != nil && r.open.head.Transactions > 0 {
+		if err := r.catchUp(ctx); err != nil {
+			return err
+		}
 		h, err := r.describe(ctx, through)
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ func (w *world) openStream(a *archiver, n int) {
 		w.begin(a, n, v.Why)
 		return
 	case policy.Continue:
-		a.through = binlog.Later(a.through, w.idle(a.at)) // another archiver may have stored a later one
+		w.catchUp(a)
 		w.store(a, segment{Head: binlog.Head{Continues: true, Lines: v.Lines, Last: a.at.Last, Seqno: a.at.Seqno,
 			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum, LastTime: a.at.LastTime, Through: a.through}})
 		return
@@ -110,6 +110,13 @@ func (w *world) idle(at binlog.Head) (t time.Time) {
 		t = w.through.Time
 	}
 	return t
+}
+
+// catchUp takes over what another archiver has stored of where the archive ends.
+func (w *world) catchUp(a *archiver) {
+	if idle := w.idle(a.at); !w.outdated && !idle.IsZero() {
+		a.through, a.held = binlog.Later(a.through, idle), max(a.held, w.through.Held)
+	}
 }
 
 // gives reports whether a node gives what follows a transaction: it has the number, and has not purged what follows.
@@ -288,6 +295,7 @@ func (w *world) flush(a *archiver, mark bool) {
 		}
 		return
 	}
+	w.catchUp(a)
 	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Holes: a.holes, Transactions: len(a.read), Through: a.through,
 		Times: w.between(a.through, w.latest(a, asked...), a.at.LastTime), BeforeLast: a.at.Last}
 	if mark {

@@ -114,7 +114,15 @@ func init() {
 	known["retention goes by the operator's clock"] = slices.Concat([]event{{27, 7, 3}}, begins, minute(),
 		minute(event{17, 2, 0}, event{17, 2, 0}), minute(event{12, 0, 0}), minute(event{23, 0, 0}),
 		minute(event{20, 0, 0}, event{23, 0, 0}))
+	mutants["an archiver knows no time that another one has stored"] = func(d *decisions) { d.outdated = true }
+	known["an archiver knows no time that another one has stored"] = unheard
 	// The backup begins where the archive does.
 	known["a backup is as old as the clock of its Job says"] = slices.Concat([]event{{27, 5, 4}, {0, 1, 0}, {3, 0, 3},
 		{20, 0, 0}, {12, 0, 0}}, minute(), minute())
 }
+
+// unheard is a schedule in which an archiver stores a transaction of a node whose clock is behind, and another one has
+// stored a time that is later by the other clocks, and is reported.
+var unheard = []event{{0, 611, 125}, {2, 80, 408}, {3, 52, 443}, {27, 458, 268}, {12, 524, 607}, {5, 585, 159},
+	{11, 638, 327}, {9, 642, 752}, {2, 161, 171}, {24, 742, 884}, {5, 177, 484}, {22, 235, 895}, {1, 974, 723},
+	{3, 969, 185}, {22, 927, 979}}

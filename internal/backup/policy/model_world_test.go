@@ -102,7 +102,8 @@ type decisions struct {
 	// shy archivers take seqnos for Galera's only if they are later than all that was there before, by the followed node.
 	shy bool
 	// viewed archivers take a view of the line of history before for the one of its number.
-	viewed bool
+	viewed   bool
+	outdated bool // archivers know no time that another one has stored since
 	// heedless restores apply by number what a base lacks.
 	heedless bool
 	// overwriting archivers store a segment in the place of another one.
