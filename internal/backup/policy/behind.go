@@ -87,8 +87,6 @@ func (b *behind) ends() string {
 	switch {
 	case b.may > 0 && b.end.Seqno > 0:
 		return b.lower(b.end.Last.Seq, b.end.Seqno)
-	case b.may > 0 && b.known: // no node has answered when a chain that had begun was stored
-		return b.holds(b.may)
 	case b.may == 0 && b.target != binlog.GTID{} && (b.known || b.held > 0) && b.held < b.Seqno:
 		return fmt.Sprintf("the backup %s ends at the seqno %d, the archive is known to be complete up to %d, and what the "+
 			"backup has after that may be later than %s", b.ID, b.Seqno, b.held, b.target)

@@ -103,27 +103,6 @@ func TestMayHold(t *testing.T) {
 	}
 }
 
-// TestMayHoldUnnamed: a chain that begins with a node which lacks the last transaction goes on with that, and a base of
-// its number may hold it. Where nothing shows Galera's seqnos, it is not taken.
-func TestMayHoldUnnamed(t *testing.T) {
-	for name, c := range map[string]struct {
-		held    int64 // up to which the chain had all when it began
-		refused bool
-	}{"it may be before the base": {103, true}, "nothing is known of the archive": {0, false}} {
-		s := newStore().begins(12, "").segment(13, 20)
-		s.heads[0].Seqno, s.heads[0].From, s.heads[0].Held = 103, 103, c.held
-		s.heads[1].PreviousSeqno, s.heads[1].From, s.heads[1].Held = 103, 103, c.held
-		b := base("b1", 12, 50)
-		b.Seqno = 103
-		_, err := Choose(s.heads, b, binlog.Target{Latest: true}, binlog.Through{})
-		r, failed := Survey(s.archive(), []Base{b})
-		if failed != nil || (err != nil) != c.refused || (r.Base.ID == "") != c.refused ||
-			c.refused && !strings.Contains(err.Error(), "may hold the transaction of the number 13") {
-			t.Errorf("%s: %v, and the survey reports %+v, %v", name, err, r, failed)
-		}
-	}
-}
-
 // TestHeldAfterTheEnd: a backup that holds a transaction which comes after the first one beyond the target holds that,
 // too, though its own time is before the target.
 func TestHeldAfterTheEnd(t *testing.T) {
