@@ -1,6 +1,7 @@
 // The program bounds gives every string, list and map of the specs in the generated CRDs a bound, where its type has
 // none: types of Kubernetes' own API, such as affinity, cannot carry markers. It narrows the pattern of quantities to
-// what can be decoded.
+// what can be decoded. What spec.scheduling describes is not described again for the arbitrator: `kubectl apply` keeps
+// a CRD in an annotation, which has space for 256 KiB.
 //
 //	go run ./hack/bounds config/crd/bases
 package main
@@ -78,6 +79,25 @@ func walk(s *apiextensionsv1.JSONSchemaProps) {
 	}
 	for name, of := range s.Properties {
 		walk(&of)
+		if scheduling, ok := of.Properties["scheduling"]; ok && name == "arbitrator" {
+			for field, schema := range scheduling.Properties {
+				undescribe(&schema)
+				scheduling.Properties[field] = schema
+			}
+		}
+		s.Properties[name] = of
+	}
+}
+
+// undescribe removes the descriptions of what a field consists of.
+func undescribe(s *apiextensionsv1.JSONSchemaProps) {
+	if s.Items != nil {
+		s.Items.Schema.Description = ""
+		undescribe(s.Items.Schema)
+	}
+	for name, of := range s.Properties {
+		of.Description = ""
+		undescribe(&of)
 		s.Properties[name] = of
 	}
 }
