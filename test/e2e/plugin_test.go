@@ -121,11 +121,18 @@ func unpackBundle(file string) map[string]string {
 // kubectlGalera runs the plugin as a person would, and returns what it prints.
 func kubectlGalera(ctx context.Context, namespace string, args ...string) string {
 	GinkgoHelper()
-	var out, notes bytes.Buffer
-	root := plugin.New(&out, &notes)
+	out, notes, err := tryKubectlGalera(ctx, namespace, args...)
+	Expect(err).NotTo(HaveOccurred(), "kubectl galera %s: %s", strings.Join(args, " "), notes)
+	return out
+}
+
+// tryKubectlGalera runs a command that may fail.
+func tryKubectlGalera(ctx context.Context, namespace string, args ...string) (out, notes string, err error) {
+	var output, errors bytes.Buffer
+	root := plugin.New(&output, &errors)
 	root.SetArgs(append(args, "-n", namespace, "--context", kube.Context))
-	Expect(root.ExecuteContext(ctx)).To(Succeed(), "kubectl galera %s: %s", strings.Join(args, " "), &notes)
-	return out.String()
+	err = root.ExecuteContext(ctx)
+	return output.String(), errors.String(), err
 }
 
 // times are what the lines begin with, cut to the second: Kubernetes leaves out zeroes at the end.

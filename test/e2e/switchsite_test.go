@@ -89,8 +89,15 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 	It("loses nothing that was acknowledged", func(ctx SpecContext) {
 		w := writeAtSites(ctx, first, second)
 		w.acknowledges(ctx, 20)
-		progress("%s", kubectlGalera(ctx, first.Namespace, "switch-site", first.Name, "--to", second.Name, "--to-namespace",
-			ns))
+		Eventually(func() error { // the channel of the second one may still be made anew
+			out, notes, err := tryKubectlGalera(ctx, first.Namespace, "switch-site", first.Name, "--to", second.Name,
+				"--to-namespace", ns)
+			if err != nil && !strings.Contains(err.Error(), "nothing was changed") {
+				return StopTrying(notes).Wrap(err)
+			}
+			progress("%s", out)
+			return err
+		}).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(Succeed())
 		w.acknowledges(ctx, 10)
 		sum := w.end()
 		Expect(sum.other).To(BeNumerically(">", 0), "writes at the second site")
