@@ -17,8 +17,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestHoldersOnPages: the pods of a namespace are read page by page, up to a bound. Beyond it, that none holds the claim
-// is not known.
+// TestHoldersOnPages: the pods of a namespace are read page by page, up to a bound. Beyond it, that none holds the
+// claim is not known.
 func TestHoldersOnPages(t *testing.T) {
 	for name, c := range map[string]struct {
 		pages int // of the namespace

@@ -179,8 +179,8 @@ func siteWorld(t *testing.T, drops ...string) (sites, *[]string) {
 	return sites{of("prod"), of("site")}, changed
 }
 
-// TestSwitchSiteOfAnEarlierRelease: where one of the operators would not know what is asked for, nothing is changed: the
-// other cluster would take over without a token.
+// TestSwitchSiteOfAnEarlierRelease: where one of the operators would not know what is asked for, nothing is changed:
+// the other cluster would take over without a token.
 func TestSwitchSiteOfAnEarlierRelease(t *testing.T) {
 	for drops, says := range map[string]string{"": "", "switchSite": "the operator of shop", "token": "of standby"} {
 		e, changed := siteWorld(t, drops)
@@ -200,8 +200,8 @@ func TestSwitchSiteOfAnEarlierRelease(t *testing.T) {
 	}
 }
 
-// TestSwitchSiteWithoutAnAnswer: where it is not known whether the first cluster was asked to refuse writes, that is taken
-// back.
+// TestSwitchSiteWithoutAnAnswer: where it is not known whether the first cluster was asked to refuse writes, that is
+// taken back.
 func TestSwitchSiteWithoutAnAnswer(t *testing.T) {
 	e, changed := siteWorld(t, "answer")
 	a, b, err := e.both(t.Context(), "shop", "standby")

@@ -200,7 +200,8 @@ func TestSuperseded(t *testing.T) {
 	reports(t, "overruled", superseded(in), "")
 }
 
-// TestSwitchingSite: a cluster that accepts no writes so that another site can take over is reported, with what ends it.
+// TestSwitchingSite: a cluster that accepts no writes so that another site can take over is reported, with what ends
+// it.
 func TestSwitchingSite(t *testing.T) {
 	in := healthy()
 	c := in.Facts.Cluster

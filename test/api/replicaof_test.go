@@ -316,8 +316,8 @@ func (w *moved) losesStatus(config *corev1.ConfigMap) {
 	})
 }
 
-// TestSwitchSiteIsAdmitted: it needs an archive, and names one cluster. A token stays as it is until its record is known
-// to be of another cluster, and can be removed while there is none.
+// TestSwitchSiteIsAdmitted: it needs an archive, and names one cluster. A token stays as it is until its record is
+// known to be of another cluster, and can be removed while there is none.
 func TestSwitchSiteIsAdmitted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

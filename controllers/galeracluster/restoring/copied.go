@@ -29,8 +29,8 @@ const pairTime = 365 * 24 * time.Hour
 // in PEM.
 type Progress = calls.Calls[string, string, task.Copied]
 
-// Copied asks one of them, nil while it has not answered: the copy goes on in any case, and the pass with it. secret has
-// its pair.
+// Copied asks one of them, nil while it has not answered: the copy goes on in any case, and the pass with it. secret
+// has its pair.
 func Copied(ctx context.Context, live client.Reader, ask *Progress, by calls.By, secret *corev1.Secret,
 	address string) (*task.Copied, error) {
 	if address == "" {

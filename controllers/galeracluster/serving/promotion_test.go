@@ -105,8 +105,9 @@ func answers(w *world) {
 	}
 }
 
-// TestTakingOverWithAToken: nothing is recorded before this cluster has applied everything, nor with a token for or from
-// another cluster. Where the archive ends is for the program to compare, which keeps its task until it has answered.
+// TestTakingOverWithAToken: nothing is recorded before this cluster has applied everything, nor with a token for or
+// from another cluster. Where the archive ends is for the program to compare, which keeps its task until it has
+// answered.
 func TestTakingOverWithAToken(t *testing.T) {
 	w := newWorld(t)
 	w.served = &task.Served{Chain: 7}

@@ -42,8 +42,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestTimeOfAnotherArchiver: what another archiver has stored of the end of the archive is kept in the next segment, and
-// bounds it.
+// TestTimeOfAnotherArchiver: what another archiver has stored of the end of the archive is kept in the next segment,
+// and bounds it.
 func TestTimeOfAnotherArchiver(t *testing.T) {
 	a := newServer("a")
 	a.commit(6)

@@ -181,8 +181,8 @@ func (s *seqnos) add(n int64) {
 	s.last = n
 }
 
-// between reports whether they rise from what was there before to where a node is, 0 when none answers: they are Galera's
-// then.
+// between reports whether they rise from what was there before to where a node is, 0 when none answers: they are
+// Galera's then.
 func (s *seqnos) between(before, node int64) bool {
 	return !s.astray && (s.first == 0 || s.first > before && (node == 0 || s.last <= node))
 }

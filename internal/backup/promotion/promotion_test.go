@@ -69,8 +69,8 @@ func TestFirstWins(t *testing.T) {
 	now("3-cccccccc", "0-1-9")
 }
 
-// TestDamagedRecord: a record that is damaged, and was overruled, keeps no cluster from taking over but the one whose it
-// was. It does while nothing shows whose it was.
+// TestDamagedRecord: a record that is damaged, and was overruled, keeps no cluster from taking over but the one whose
+// it was. It does while nothing shows whose it was.
 func TestDamagedRecord(t *testing.T) {
 	ctx, b := t.Context(), memblob.OpenBucket(nil)
 	t.Cleanup(func() { _ = b.Close() })

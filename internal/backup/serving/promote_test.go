@@ -76,8 +76,8 @@ func TestPromotionIsReported(t *testing.T) {
 	}
 }
 
-// TestLostPromotionIsLookedAt: while another cluster's record counts, the store is asked less and less often, and within
-// a minute after a person has overruled it. A store that is away is asked every few seconds.
+// TestLostPromotionIsLookedAt: while another cluster's record counts, the store is asked less and less often, and
+// within a minute after a person has overruled it. A store that is away is asked every few seconds.
 func TestLostPromotionIsLookedAt(t *testing.T) {
 	var pause time.Duration
 	for _, want := range []time.Duration{recordRetry, 2 * recordRetry, 4 * recordRetry, 8 * recordRetry, maxRetry,

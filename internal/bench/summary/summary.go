@@ -172,8 +172,8 @@ func Decimal(v float64) string {
 }
 
 // Verdict returns the answer in one line: of every arm the first difference from the baseline that is proved, in the
-// order of the spec, and how many are; of an arm without one the first result. Where no arm differs from a baseline, the
-// answer is that of the comparisons.
+// order of the spec, and how many are; of an arm without one the first result. Where no arm differs from a baseline,
+// the answer is that of the comparisons.
 func Verdict(results []v1alpha1.BenchmarkResult, comparisons []v1alpha1.BenchmarkComparison) string {
 	proved, all, cells := 0, 0, map[string]bool{}
 	chosen, order := map[string]v1alpha1.BenchmarkResult{}, []string{}
