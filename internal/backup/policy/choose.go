@@ -80,7 +80,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	w.out.Also, w.out.Chain = another(heads, b, t), heads[0].Chain
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {
-			if w.passed {
+			if w.passed || t.GTID != (binlog.GTID{}) && w.reached() { // nothing after the gap is needed
 				break
 			}
 			return w, "there is a gap in the archive: " + why, nil

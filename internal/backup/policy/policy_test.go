@@ -146,6 +146,10 @@ func TestChoose(t *testing.T) {
 			binlog.Target{Latest: true}, 0, 0, "goes on after 0-1-19"},
 		"a gap":                           {gap, b1, binlog.Target{Latest: true}, 0, 0, "purged"},
 		"a time before a gap":             {gap, b1, binlog.Target{Time: at(25)}, 3, 4, ""},
+		"the last GTID before a gap":      {gap, b1, binlog.Target{GTID: gtid(30)}, 3, 4, ""},
+		"and the base has it":             {gap, base("b9", 30, 40), binlog.Target{GTID: gtid(30)}, 4, 4, ""},
+		"one that is in the gap":          {gap, b1, binlog.Target{GTID: gtid(31)}, 0, 0, "purged"},
+		"one after a gap":                 {gap, b1, binlog.Target{GTID: gtid(45)}, 0, 0, "purged"},
 		"a base after a gap":              {gap, base("b2", 45, 55), binlog.Target{Latest: true}, 6, 6, ""},
 		"a lost line, latest":             {recovered, base("x", 30, 40), binlog.Target{Latest: true}, 0, 0, "recovered"},
 		"a lost line, a GTID of the next": {recovered, base("x", 10, 12), binlog.Target{GTID: gtid(12)}, 3, 3, ""},
@@ -163,6 +167,7 @@ func TestChoose(t *testing.T) {
 		"a base without a line": {archive().heads, ofLine(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0,
 			"does not name its line"},
 		"a damaged segment after the target":  {damaged(4), b1, binlog.Target{GTID: gtid(19)}, 3, 3, ""},
+		"a damaged segment right after it":    {damaged(4), b1, binlog.Target{GTID: gtid(20)}, 3, 3, ""},
 		"a damaged segment before the target": {damaged(4), b1, binlog.Target{Time: at(25)}, 0, 0, "cannot be read: x"},
 		"the latest, with a damaged segment":  {damaged(4), b1, binlog.Target{Latest: true}, 0, 0, "cannot be read: x"},
 		"a damaged one before the base":       {damaged(2), b1, binlog.Target{Time: at(25)}, 3, 4, ""},
@@ -190,8 +195,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestOutside: a refusal offers what is accepted, and no more: neither the last transaction before a gap, nor a time
-// that the backup holds transactions of.
+// TestOutside: a refusal offers what is accepted, and no more: no time that the backup holds transactions of.
 func TestOutside(t *testing.T) {
 	whole := func() *store { return newStore().begins(5, "").segment(10, 10).segment(20, 20).segment(30, 30) }
 	through := binlog.Through{Time: at(50), Last: gtid(30), Segment: 4}
@@ -204,11 +208,11 @@ func TestOutside(t *testing.T) {
 		"the archive ends": {whole().heads, base("b1", 8, 7),
 			"from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:50Z (0-1-30)"},
 		"a gap": {gap, base("b1", 8, 7),
-			"from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:30Z (0-1-20)"},
-		"a gap right after the base's segment": {gap, base("b1", 28, 25), "no point in time can be restored"},
+			"from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:30Z (0-1-30)"},
+		"a gap right after the base's segment": {gap, base("b1", 28, 25), "from the GTID 0-1-30 to 0-1-30"},
 		"a gap, and one number before it": {gap, base("b1", 18, 29),
-			"from 2026-11-24T12:00:29Z (0-1-20) to 2026-11-24T12:00:30Z (0-1-20)"},
-		"a gap, and the backup is late": {gap, base("b1", 18, 31), "from the GTID 0-1-20 to 0-1-20"},
+			"from 2026-11-24T12:00:29Z (0-1-20) to 2026-11-24T12:00:30Z (0-1-30)"},
+		"a gap, and the backup is late": {gap, base("b1", 18, 31), "from the GTID 0-1-20 to 0-1-30"},
 		"the base is ahead":             {whole().heads, base("b9", 35, 55), "no point in time can be restored"},
 	} {
 		_, err := Choose(c.heads, c.base, binlog.Target{Time: at(3000)}, through)
