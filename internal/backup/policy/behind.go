@@ -50,8 +50,8 @@ func (b *behind) before(h binlog.Head) {
 }
 
 // see takes the segments of the base's chain in order. why is what shows that the base may hold too much, and done
-// reports that it holds nothing of the later ones. Where a segment does not have Galera's seqnos, none is named: each
-// transaction takes one all the same.
+// reports that it holds nothing of the later ones. Where no node has shown that a segment's seqnos are Galera's, they
+// show nothing but that a base may not fit: each transaction takes one all the same.
 func (b *behind) see(h binlog.Head) (why string, done bool) {
 	if h.Empty() {
 		b.before(h)
@@ -61,6 +61,9 @@ func (b *behind) see(h binlog.Head) (why string, done bool) {
 		b.end = h
 	}
 	for n := h.First.Seq; n <= h.Last.Seq; n = given(h, n+1) {
+		if b.crosses(h, n) {
+			return b.unshown(n), false
+		}
 		b.least = max(b.least+1, h.SeqnoAtLeast(n))
 		switch named := h.Names(n); {
 		case n <= b.GTID.Seq:
@@ -101,6 +104,22 @@ func (b *behind) lower(number uint64, seqno int64) string {
 		return ""
 	}
 	return b.holds(b.may)
+}
+
+// crosses reports whether a transaction that the base lacks by its number is in it by the seqno that it names, or the
+// other way, in a segment that was stored while no node answered: the seqno may well be Galera's.
+func (b *behind) crosses(h binlog.Head, number uint64) bool {
+	if h.Seqnos {
+		return false
+	}
+	h.Seqnos = true
+	return h.Names(number) && (number <= b.GTID.Seq) != (h.SeqnoAtLeast(number) <= b.Seqno)
+}
+
+func (b *behind) unshown(number uint64) string {
+	return fmt.Sprintf("the backup %s ends at %s and the seqno %d, the transaction of the number %d names a seqno on the "+
+		"other side of that, and no node has shown that it is Galera's: the backup's node may number transactions "+
+		"differently", b.ID, b.GTID, b.Seqno, number)
 }
 
 func (b *behind) holds(number uint64) string {

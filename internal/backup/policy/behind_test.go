@@ -103,6 +103,41 @@ func TestMayHold(t *testing.T) {
 	}
 }
 
+// TestUnshown: a segment was stored while no node answered, so that nothing shows whether its seqnos are Galera's. A
+// base is taken only if they fit all the same: the chain may have begun with a node that lacks the last transaction in
+// its binary log, and a base of that node holds it.
+func TestUnshown(t *testing.T) {
+	for name, c := range map[string]struct {
+		number  uint64 // of the base at the seqno 103
+		anchors []binlog.Anchor
+		unnamed []uint64
+		says    string
+	}{
+		"alike":                        {12, []binlog.Anchor{{Number: 13, Seqno: 104}}, nil, ""},
+		"alike, within it":             {13, []binlog.Anchor{{Number: 13, Seqno: 103}}, nil, ""},
+		"alike, after a view":          {13, []binlog.Anchor{{Number: 13, Seqno: 102}, {Number: 14, Seqno: 104}}, nil, ""},
+		"lower":                        {12, []binlog.Anchor{{Number: 13, Seqno: 103}}, nil, "of the number 13 names"},
+		"lower, after one of a number": {13, []binlog.Anchor{{Number: 13, Seqno: 102}}, nil, "of the number 14 names"},
+		"higher":                       {13, []binlog.Anchor{{Number: 13, Seqno: 104}}, nil, "of the number 13 names"},
+		"higher, by the last of them":  {15, []binlog.Anchor{{Number: 13, Seqno: 102}}, nil, "of the number 15 names"},
+		"no seqno is named":            {12, nil, []uint64{13, 14, 15}, ""},
+		"the first one names none":     {12, []binlog.Anchor{{Number: 14, Seqno: 105}}, []uint64{13}, ""},
+	} {
+		s := newStore().begins(12, "")
+		s.heads[0].Seqno, s.heads[0].From, s.heads[0].Held = 103, 103, 103
+		s.put(binlog.Head{First: gtid(13), Last: gtid(15), Transactions: 3, Anchors: c.anchors, Unnamed: c.unnamed, From: 103,
+			Held: 103})
+		b := base("b1", c.number, 50)
+		b.Seqno = 103
+		_, err := Choose(s.heads, b, binlog.Target{Latest: true}, binlog.Through{})
+		r, failed := Survey(s.archive(), []Base{b})
+		if failed != nil || (err != nil) != (c.says != "") || (r.Base.ID == "") != (c.says != "") ||
+			err != nil && !strings.Contains(err.Error(), c.says) || !strings.Contains(r.Unfit.Why, c.says) {
+			t.Errorf("%s: %v, and the survey reports %+v, %v", name, err, r, failed)
+		}
+	}
+}
+
 // TestHeldAfterTheEnd: a backup that holds a transaction which comes after the first one beyond the target holds that,
 // too, though its own time is before the target.
 func TestHeldAfterTheEnd(t *testing.T) {

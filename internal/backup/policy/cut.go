@@ -95,7 +95,11 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 func (c *Cut) holds(t binlog.Transaction) (bool, error) {
 	numbered := t.GTID.Seq <= c.Base.Seq
 	if !c.head.Seqnos || c.Seqno <= 0 {
-		c.least = 0
+		if c.least = 0; t.Seqno > 0 && c.Seqno > 0 && numbered != (t.Seqno <= c.Seqno) {
+			return false, unsuitable("the backup ends at %s and the seqno %d, and the transaction %s names the seqno %d, "+
+				"which no node has shown to be Galera's: the backup's node may number transactions differently", c.Base,
+				c.Seqno, t.GTID, t.Seqno)
+		}
 		return numbered, nil
 	}
 	c.least = max(c.least+1, t.Seqno) // a statement that changes tables does not name its seqno

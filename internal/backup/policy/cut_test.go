@@ -131,7 +131,10 @@ func TestHeld(t *testing.T) {
 		"the number before": {true, binlog.Target{GTID: gtid(12)},
 			"[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12. Begin with an earlier backup: " +
 				"set bootstrapFrom.store.id, or bootstrapFrom.backup"},
-		"seqnos that are none of Galera's": {false, binlog.Target{Latest: true}, "[13 14] <nil>"},
+		"seqnos that no node has shown to be Galera's": {false, binlog.Target{Latest: true},
+			"[] the backup ends at 0-1-12 and the seqno 1300, and the transaction 0-1-13 names the seqno 1300, which no node " +
+				"has shown to be Galera's: the backup's node may number transactions differently. Begin with an earlier backup: " +
+				"set bootstrapFrom.store.id, or bootstrapFrom.backup"},
 	} {
 		applied, err := see(c.seqnos, c.target)
 		if have := fmt.Sprint(applied, err); have != c.want {

@@ -42,10 +42,24 @@ func init() {
 			return policy.Choose(heads, b, t, through)
 		}
 	}
-	mutants["seqnos are none where the followed node does not show them"] = func(d *decisions) { d.shy = true }
-	// The archive begins with a node that lacks the last transaction in its binary log, and goes on with another one.
-	known["seqnos are none where the followed node does not show them"] = []event{{14, 902, 49}, {4, 615, 115},
-		{2, 956, 924}, {24, 420, 395}, {6, 484, 870}, {12, 750, 309}, {4, 130, 31}, {2, 449, 807}, {8, 368, 617}}
+	mutants["seqnos that no node has shown to be Galera's show nothing"] = func(d *decisions) {
+		d.choose, d.survey, d.certain = chosenFrom(shownOnly), surveyOf(shownOnly), true
+	}
+	known["seqnos that no node has shown to be Galera's show nothing"] = unanswered
+}
+
+// unanswered is a schedule in which a chain begins with a node that lacks the last transaction, and no node answers
+// when the next segment, which has that, is stored. A backup of that node holds it.
+var unanswered = []event{
+	{7, 777, 551}, {0, 59, 734}, {4, 948, 591}, {5, 437, 672}, {26, 445, 282}, {0, 613, 424}, {14, 512, 293},
+	{3, 578, 767}, {15, 466, 619}, {4, 345, 210}, {15, 303, 856}, {15, 659, 998}, {9, 647, 804}, {12, 35, 203}}
+
+// shownOnly is a head without the seqnos that no node has shown to be Galera's.
+func shownOnly(h binlog.Head) binlog.Head {
+	if !h.Seqnos {
+		h.Anchors = nil
+	}
+	return h
 }
 
 // allNamed is a head that does not report which transactions name no seqno.

@@ -39,8 +39,12 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 			return nil, 0, err
 		}
 		for k, id := range s.txs {
-			apply, e := c.See(binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].named(),
-				Time: w.all[id].raw})
+			read := binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].named(),
+				Time: w.all[id].raw}
+			if w.certain && !s.Seqnos {
+				read.Seqno = 0
+			}
+			apply, e := c.See(read)
 			if refuse(e) {
 				return nil, 0, err
 			}

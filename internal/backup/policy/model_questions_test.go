@@ -141,9 +141,6 @@ func (w *world) describe(a *archiver, h *binlog.Head) {
 		before, now = a.at.SeqnoAtLeast(a.at.Last.Seq), w.seqno
 	}
 	h.Seqnos = first == 0 || first > before
-	if w.shy {
-		h.Seqnos = !w.nodes[a.node].away && (first == 0 || first > a.at.Seqno)
-	}
 	if h.Seqnos {
 		h.Held = last
 	}

@@ -99,11 +99,10 @@ type decisions struct {
 	unchecked bool
 	// unaware archivers ask the node that they follow alone what another server has written.
 	unaware bool
-	// shy archivers take seqnos for Galera's only if they are later than all that was there before, by the followed node.
-	shy bool
 	// viewed archivers take a view of the line of history before for the one of its number.
 	viewed   bool
 	outdated bool // archivers know no time that another one has stored since
+	certain  bool // restores heed no seqno that no node has shown to be Galera's
 	// heedless restores apply by number what a base lacks.
 	heedless bool
 	// overwriting archivers store a segment in the place of another one.
