@@ -74,11 +74,9 @@ type cutoverFlags struct {
 	port                int
 }
 
-func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *comparison) error {
-	c, err := e.cluster(ctx, name)
-	switch {
-	case err != nil:
-		return err
+// refuses is why a cluster is not cut over with these flags. It is pure.
+func (f cutoverFlags) refuses(c *v1alpha1.GaleraCluster, compareOnly bool) error {
+	switch name := c.Name; {
 	case c.Source() == nil:
 		return fmt.Errorf("%s follows nothing that it could be cut over from: neither spec.bootstrapFrom.external.follow "+
 			"nor spec.replicaOf is set", name)
@@ -88,15 +86,27 @@ func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *compa
 		return fmt.Errorf("--accept-loss is for a cluster that follows an archive, and %s follows a server", name)
 	case c.Spec.ReplicaOf == nil && f.unrecorded:
 		return fmt.Errorf("--without-record is for a cluster that follows an archive, and %s follows a server", name)
-	case c.Spec.ReplicaOf != nil && o.only:
+	case c.Spec.ReplicaOf != nil && compareOnly:
 		return fmt.Errorf("%s follows an archive, which has no tables to compare with", name)
+	case c.Spec.Cutover != nil && !c.TakesOver() && !c.OwnCutover():
+		return fmt.Errorf("spec.cutover of %s is that of another cluster, which has had the same manifest. What to do is "+
+			"the message of Stalled: kubectl galera status %s", name, name)
+	}
+	return nil
+}
+
+func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *comparison) error {
+	c, err := e.cluster(ctx, name)
+	if err == nil {
+		err = f.refuses(c, o.only)
+	}
+	switch {
+	case err != nil:
+		return err
 	case c.Spec.ReplicaOf != nil && c.Spec.Cutover == nil:
 		if err := e.beginArchive(ctx, c, f); err != nil {
 			return err
 		}
-	case !c.TakesOver() && !c.OwnCutover():
-		return fmt.Errorf("spec.cutover of %s is that of another cluster, which has had the same manifest. What to do is "+
-			"the message of Stalled: kubectl galera status %s", name, name)
 	case f.unrecorded && !c.TakesOver():
 		if err := e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{
 			"withoutRecord": true}}}); err != nil {

@@ -90,3 +90,34 @@ func TestCutoverLines(t *testing.T) {
 		}
 	}
 }
+
+// TestCutoverRefuses: a cluster that follows, and has no spec.cutover yet, is cut over; one that has another cluster's,
+// or flags that do not fit what it follows, is not.
+func TestCutoverRefuses(t *testing.T) {
+	server := &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Follow: true}}
+	archive := &v1alpha1.ReplicaOf{}
+	for name, c := range map[string]struct {
+		spec        v1alpha1.GaleraClusterSpec
+		flags       cutoverFlags
+		compareOnly bool
+		want        string // "" for nothing
+	}{
+		"a server":                    {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{back: true}, false, ""},
+		"a server, compared":          {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{}, true, ""},
+		"an archive":                  {v1alpha1.GaleraClusterSpec{ReplicaOf: archive}, cutoverFlags{loss: true}, false, ""},
+		"nothing":                     {v1alpha1.GaleraClusterSpec{}, cutoverFlags{}, false, "follows nothing"},
+		"a server, accepting loss":    {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{loss: true}, false, "--accept-loss"},
+		"a server, without a record":  {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{unrecorded: true}, false, "--without-record"},
+		"an archive, back":            {v1alpha1.GaleraClusterSpec{ReplicaOf: archive}, cutoverFlags{back: true}, false, "--back"},
+		"an archive, compared":        {v1alpha1.GaleraClusterSpec{ReplicaOf: archive}, cutoverFlags{}, true, "no tables"},
+		"a server, being cut over":    {v1alpha1.GaleraClusterSpec{BootstrapFrom: server, Cutover: &v1alpha1.CutoverSpec{GTID: "0-1-9"}}, cutoverFlags{}, false, ""},
+		"an archive, being cut over":  {v1alpha1.GaleraClusterSpec{ReplicaOf: archive, Cutover: &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "u"}}, cutoverFlags{}, false, ""},
+		"an archive, another cluster": {v1alpha1.GaleraClusterSpec{ReplicaOf: archive, Cutover: &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "w"}}, cutoverFlags{}, false, "of another cluster"},
+	} {
+		of := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "u"}, Spec: c.spec}
+		err := c.flags.refuses(of, c.compareOnly)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
