@@ -20,7 +20,7 @@ import (
 func refusing(t *testing.T, of *store.Bucket, refused int64) (bucket *store.Bucket, count *atomic.Int64) {
 	t.Helper()
 	count = &atomic.Int64{}
-	f := storetest.NewFake(t, func(r *http.Request, _ []byte, exists bool) (int, string) {
+	return judged(t, of, func(r *http.Request, _ []byte, exists bool) (int, string) {
 		switch {
 		case count.Add(1) == refused:
 			return http.StatusBadRequest, "Refused"
@@ -28,7 +28,14 @@ func refusing(t *testing.T, of *store.Bucket, refused int64) (bucket *store.Buck
 			return http.StatusPreconditionFailed, "PreconditionFailed"
 		}
 		return 0, ""
-	})
+	}), count
+}
+
+// judged is a store with what another one holds, whose requests are judged.
+func judged(t *testing.T, of *store.Bucket,
+	judge func(r *http.Request, body []byte, exists bool) (status int, code string)) *store.Bucket {
+	t.Helper()
+	f := storetest.NewFake(t, judge)
 	for _, key := range keys(t, of) {
 		text, err := of.ReadAll(t.Context(), key)
 		if err != nil {
@@ -40,7 +47,7 @@ func refusing(t *testing.T, of *store.Bucket, refused int64) (bucket *store.Buck
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bucket, count
+	return bucket
 }
 
 // TestARefusalIsNoAnswer: what asks a store, and is refused any one of its requests, fails: a refusal is no empty list,
