@@ -22,8 +22,8 @@ func TestLostSwitchSiteIsWrittenDown(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r", Refuse: true,
-		Switching: 7})
+	text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r",
+		Refuse: true, Switching: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

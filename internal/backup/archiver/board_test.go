@@ -123,8 +123,8 @@ func TestReported(t *testing.T) {
 	}
 	b.surveyed(4, policy.Report{Base: policy.Base{ID: "b1"}, Chain: 4, Gap: "gap", From: noon,
 		Unfit: policy.Unfit{ID: "u", Why: "w"}})
-	if n := b.now; !b.based() || n.Base != "b1" || n.Chain != 4 || n.Gap != "gap" || !n.From.Equal(noon) || n.Unfit != "u" ||
-		n.UnfitWhy != "w" {
+	if n := b.now; !b.based() || n.Base != "b1" || n.Chain != 4 || n.Gap != "gap" || !n.From.Equal(noon) ||
+		n.Unfit != "u" || n.UnfitWhy != "w" {
 		t.Errorf("surveyed: %+v", n)
 	}
 	b.follows("a")

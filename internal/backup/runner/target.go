@@ -95,9 +95,9 @@ func (w *walk) twice(ctx context.Context, id string, chosen policy.Range, t binl
 	if err != nil || h.Number == 0 {
 		return nil, err
 	}
-	return ambiguous{fmt.Errorf("%s names a transaction that the backup %s leads to, and there is one of that number in an "+
-		"earlier part of the archive, which ends at %s in the line of history %s: name the backup to begin with, or a time",
-		t, id, h.Last, h.Line())}, nil
+	return ambiguous{fmt.Errorf("%s names a transaction that the backup %s leads to, and there is one of that number in "+
+		"an earlier part of the archive, which ends at %s in the line of history %s: name the backup to begin with, or a "+
+		"time", t, id, h.Last, h.Line())}, nil
 }
 
 // walk goes through the archive of one cluster.
