@@ -17,6 +17,7 @@ func (r *Reconciler) restore(ctx context.Context, f *observe.Facts) error {
 	before := f.Cluster
 	f.Cluster = observe.Leased(*f, seen, published)
 	f.Cluster = observe.Closed(*f, seen, published)
+	f.Cluster = observe.Superseded(*f, seen, published)
 	if f.Cluster == before || f.Cluster.Paused() {
 		return nil
 	}

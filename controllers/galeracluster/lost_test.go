@@ -15,15 +15,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// TestLostSwitchSiteIsWrittenDown: that nodes refuse writes for another site, although the status does not have it any
-// more, is written down before nodes are given anything: other controllers begin anew otherwise.
+// TestLostSwitchSiteIsWrittenDown: that nodes refuse writes for another site, or since another cluster has taken over,
+// although the status does not have it any more, is written down before nodes are given anything: other controllers
+// begin anew otherwise.
 func TestLostSwitchSiteIsWrittenDown(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r",
-		Refuse: true, Switching: 7})
+		Refuse: true, Refusal: agentapi.Refusal{Switching: 7, SupersededBy: `{"id":"4-bbbbbbbb","uid":"bbbbbbbb-1"}`}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,14 +46,14 @@ func TestLostSwitchSiteIsWrittenDown(t *testing.T) {
 		if err := r.restore(t.Context(), &f); err != nil {
 			t.Fatal(err)
 		}
-		if !f.Cluster.Switching() || f.Cluster.SwitchNumber() != 7 {
-			t.Errorf("%+v", f.Cluster.Status.SwitchSite)
+		if !f.Cluster.Switching() || f.Cluster.SwitchNumber() != 7 || !f.Cluster.Superseded() {
+			t.Errorf("%+v, %+v", f.Cluster.Status.SwitchSite, f.Cluster.Status.Superseded)
 		}
 		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
 			t.Fatal(err)
 		}
-		if have.Switching() == paused {
-			t.Errorf("paused: %v, written: %+v", paused, have.Status.SwitchSite)
+		if have.Switching() == paused || have.Superseded() == paused {
+			t.Errorf("paused: %v, written: %+v, %+v", paused, have.Status.SwitchSite, have.Status.Superseded)
 		}
 	}
 }

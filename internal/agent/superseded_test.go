@@ -37,7 +37,9 @@ func TestSupersededNodes(t *testing.T) {
 	refused(false)
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Refuse, c.Switching = true, 7 })
 	for _, n := range s.world.nodes {
-		r := n.until("refusing writes", 90*time.Second, func(r agentapi.Report) bool { return r.Refuses && r.Closed.By == 7 })
+		r := n.until("refusing writes", 90*time.Second, func(r agentapi.Report) bool {
+			return r.Refuses && r.Closed.By == 7 && r.Refusal.Switching == 7
+		})
 		if r.Config.RestartNeeded {
 			t.Errorf("%s is to be restarted for it", n.name)
 		}

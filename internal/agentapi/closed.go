@@ -8,10 +8,24 @@ type Closed struct {
 	Position string `json:"position,omitempty"`
 }
 
-// SwitchNumber is Switching, 0 without a configuration.
-func (n *NodeConfig) SwitchNumber() int64 {
-	if n == nil || !n.Refuse {
-		return 0
-	}
-	return n.Switching
+// Refusal is for what all nodes refuse the writes of clients. After a loss of its status the operator has it from the
+// configuration, and when that is lost, too, from the members' reports.
+type Refusal struct {
+	// Switching is the number of the change of sites for which all nodes refuse writes, 0 for none.
+	Switching int64 `json:"switching,omitempty"`
+	// SwitchingIn is status.switchSite.location, as JSON. It is kept here for the operator.
+	SwitchingIn string `json:"switchingIn,omitempty"`
+	// SupersededBy is status.superseded, as JSON, "" for none. It is kept here for the operator.
+	SupersededBy string `json:"supersededBy,omitempty"`
 }
+
+// Refused returns for what nodes refuse writes, nothing without a configuration.
+func (n *NodeConfig) Refused() Refusal {
+	if n == nil || !n.Refuse {
+		return Refusal{}
+	}
+	return n.Refusal
+}
+
+// SwitchNumber is Switching, 0 without a configuration.
+func (n *NodeConfig) SwitchNumber() int64 { return n.Refused().Switching }

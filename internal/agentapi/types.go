@@ -93,10 +93,7 @@ type NodeConfig struct {
 	Follow *Follow `json:"follow,omitempty"`
 	// Refuse has every node refuse the writes of clients: another cluster has taken over. Nothing is restarted for it.
 	Refuse bool `json:"refuse,omitempty"`
-	// Switching is the number of the change of sites for which all nodes refuse writes, 0 for none.
-	Switching int64 `json:"switching,omitempty"`
-	// SwitchingIn is status.switchSite.location, as JSON. It is kept here for the operator.
-	SwitchingIn string `json:"switchingIn,omitempty"`
+	Refusal
 	// Lease has every node refuse the writes of clients while the site's lease is not renewed. Nothing is restarted for
 	// it.
 	Lease bool `json:"lease,omitempty"`
@@ -207,6 +204,8 @@ type Report struct {
 	Following *Following `json:"following,omitempty"`
 	// Refuses reports whether the server refuses the writes of clients as NodeConfig.Refuse has it.
 	Refuses bool `json:"refuses,omitempty"`
+	// Refusal is that of the configuration, whether or not the server refuses writes already.
+	Refusal Refusal `json:"refusal,omitzero"`
 	// Closed is where a server ends that accepts no writes, because another site is to take over.
 	Closed Closed `json:"closed,omitzero"`
 	// Lease is what is known of the site's lease, nil for one that has none.

@@ -10,39 +10,58 @@ import (
 
 // Closed returns the cluster as it is after a loss of its status, or of a part: where nodes refuse writes, so that
 // another site can take over, a token may have been given. They go on refusing them until that is void in the store.
-// The configuration that was published last shows that, and when that is lost, too, a node that has read it.
 func Closed(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
-	c := f.Cluster
-	number := closedFor(f, seen, published)
-	if s := c.Status.SwitchSite; number == 0 || len(f.Claims) == 0 || s != nil && s.Number >= number {
+	c, by := f.Cluster, refusal(f, seen, published)
+	if s := c.Status.SwitchSite; by.Switching == 0 || len(f.Claims) == 0 || s != nil && s.Number >= by.Switching {
 		return c
 	}
 	c = c.DeepCopy()
 	c.Status.Identity = cmp.Or(c.Status.Identity, IdentityOf(f, seen, published).UID) // the archive is that one's
-	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: number, Phase: v1alpha1.SwitchWithdrawing,
+	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: by.Switching, Phase: v1alpha1.SwitchWithdrawing,
 		Message: "status.switchSite was lost"}
 	var in v1alpha1.StoreLocation
-	if json.Unmarshal([]byte(published.SwitchingIn), &in) == nil && number == published.Switching {
+	if json.Unmarshal([]byte(by.SwitchingIn), &in) == nil {
 		c.Status.SwitchSite.Location = &in
 	}
 	return c
 }
 
-// closedFor is the number of the change of sites for which nodes refuse writes, 0 for none.
-func closedFor(f Facts, seen map[string]Seen, published agentapi.NodeConfig) (number int64) {
+// Superseded returns the cluster as it is after a loss of its status: where nodes refuse writes because another cluster
+// has taken over, they go on so until a person overrules that. The store need not be there, nor the archiver.
+func Superseded(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
+	c, by := f.Cluster, refusal(f, seen, published)
+	var has v1alpha1.SupersededStatus
+	if c.Status.Superseded != nil || len(f.Claims) == 0 || json.Unmarshal([]byte(by.SupersededBy), &has) != nil ||
+		has.ID == c.Spec.OverrulesPromotion {
+		return c
+	}
+	c = c.DeepCopy()
+	c.Status.Superseded = &has
+	return c
+}
+
+// refusal is for what nodes refuse writes. The configuration that was published last has it, and when that is lost, the
+// nodes that have read it.
+func refusal(f Facts, seen map[string]Seen, published agentapi.NodeConfig) (out agentapi.Refusal) {
 	c := f.Cluster
 	uid := cmp.Or(IdentityOf(f, seen, published).UID, string(c.UID))
 	if published.Revision != "" {
 		if published.Cluster == c.Name && published.UID == uid {
-			number = published.SwitchNumber()
+			out = published.Refused()
 		}
-		return number
+		return out
 	}
 	of := agentapi.Identity{Namespace: c.Namespace, Cluster: c.Name, UID: uid}
 	for name := range f.Pods {
-		if s := seen[name]; s.Live && s.Report.Cluster == of {
-			number = max(number, s.Report.Closed.By)
+		s := seen[name]
+		if !s.Live || s.Report.Cluster != of {
+			continue
 		}
+		by := s.Report.Refusal
+		if by.Switching = max(by.Switching, s.Report.Closed.By); by.Switching > out.Switching {
+			out.Switching, out.SwitchingIn = by.Switching, by.SwitchingIn
+		}
+		out.SupersededBy = max(out.SupersededBy, by.SupersededBy) // of two, any: the archiver finds the one that counts
 	}
-	return number
+	return out
 }

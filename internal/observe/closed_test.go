@@ -15,12 +15,14 @@ import (
 func TestClosed(t *testing.T) {
 	config := func(uid string, number int64) agentapi.NodeConfig {
 		return agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: uid, Revision: "r", Refuse: number > 0,
-			Switching: number, SwitchingIn: `{"kind":"S3","bucket":"backups"}`}
+			Refusal: agentapi.Refusal{Switching: number, SwitchingIn: `{"kind":"S3","bucket":"backups"}`}}
 	}
-	node := func(uid string, by int64, live bool) Seen {
-		return Seen{Live: live, Report: agentapi.Report{Closed: agentapi.Closed{By: by},
+	node := func(uid string, by int64, live bool) Seen { // it need not know where it ends
+		return Seen{Live: live, Report: agentapi.Report{Refusal: config(uid, by).Refusal,
 			Cluster: agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: uid}}}
 	}
+	ends := node("u", 0, true) // by an agent of before
+	ends.Report.Refusal, ends.Report.Closed.By = agentapi.Refusal{}, 3
 	status := func(number int64, phase string) *v1alpha1.SwitchSiteStatus {
 		return &v1alpha1.SwitchSiteStatus{Number: number, Phase: phase}
 	}
@@ -39,6 +41,7 @@ func TestClosed(t *testing.T) {
 		"it is that of one before":        {config: config("x", 3)},
 		"its volumes are gone":            {config: config("u", 3), empty: true},
 		"a node has it":                   {node: node("u", 3, true), want: 3},
+		"a node ends by it":               {node: ends, want: 3},
 		"a node that does not answer had": {node: node("u", 3, false)},
 		"a node of another cluster has":   {node: node("x", 3, true)},
 		"nothing has it":                  {},
@@ -62,7 +65,7 @@ func TestClosed(t *testing.T) {
 			!have.Refuses() {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if in := have.Status.SwitchSite.Location; (in != nil && in.Bucket == "backups") != (tc.config.Revision != "") {
+		if in := have.Status.SwitchSite.Location; (in != nil && in.Bucket == "backups") != (tc.node.Report.Closed.By == 0) {
 			t.Errorf("%s: in %+v", name, in)
 		}
 		c.Status.Identity = ""
@@ -71,6 +74,59 @@ func TestClosed(t *testing.T) {
 		}
 		if c.Status.SwitchSite != tc.have {
 			t.Errorf("%s: the cache is changed", name)
+		}
+	}
+}
+
+// TestLostSuperseded: nodes that refuse writes because another cluster has taken over go on so when the status is lost,
+// until a person overrules that.
+func TestLostSuperseded(t *testing.T) {
+	by := agentapi.Refusal{SupersededBy: `{"id":"4-bbbbbbbb","namespace":"site","name":"standby","uid":"bbbbbbbb-1",` +
+		`"gtid":"0-1-7"}`}
+	config := func(uid string, refuse bool) agentapi.NodeConfig {
+		return agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: uid, Revision: "r", Refuse: refuse, Refusal: by}
+	}
+	node := func(uid string, live bool) Seen {
+		return Seen{Live: live, Report: agentapi.Report{Refusal: by,
+			Cluster: agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: uid}}}
+	}
+	for name, tc := range map[string]struct {
+		config    agentapi.NodeConfig
+		node      Seen
+		have      *v1alpha1.SupersededStatus
+		overrules string
+		empty     bool
+		want      bool
+	}{
+		"the configuration has it":        {config: config("u", true), want: true},
+		"another one was overruled":       {config: config("u", true), overrules: "3-cccccccc", want: true},
+		"it was overruled":                {config: config("u", true), overrules: "4-bbbbbbbb"},
+		"it is known":                     {config: config("u", true), have: &v1alpha1.SupersededStatus{ID: "5-bbbbbbbb"}},
+		"nodes accept writes":             {config: config("u", false), node: node("u", true)},
+		"it is that of one before":        {config: config("x", true)},
+		"its volumes are gone":            {config: config("u", true), empty: true},
+		"a node has it":                   {node: node("u", true), want: true},
+		"a node that does not answer had": {node: node("u", false)},
+		"a node of another cluster has":   {node: node("x", true)},
+		"nothing has it":                  {},
+		"a build before has published it": {config: agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: "u",
+			Revision: "r", Refuse: true}},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Namespace, c.Name, c.UID, c.Status.Identity = "prod", "shop", types.UID("u"), "u"
+		c.Status.Superseded, c.Spec.OverrulesPromotion = tc.have, tc.overrules
+		f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": {}},
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+		if tc.empty {
+			f.Claims = nil
+		}
+		have := Superseded(f, map[string]Seen{"shop-0": tc.node}, tc.config)
+		if (have != c) != tc.want || c.Status.Superseded != tc.have {
+			t.Errorf("%s: %+v", name, have.Status.Superseded)
+		}
+		if s := have.Status.Superseded; tc.want && (!have.Refuses() || s.UID != "bbbbbbbb-1" || s.GTID != "0-1-7" ||
+			s.Name != "standby") {
+			t.Errorf("%s: %+v", name, s)
 		}
 	}
 }

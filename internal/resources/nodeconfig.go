@@ -35,8 +35,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows() && !c.Refuses(),
 		Follow:        follow(c),
 		Refuse:        c.Refuses(),
-		Switching:     c.SwitchNumber(),
-		SwitchingIn:   switchingIn(c),
+		Refusal:       refusal(c),
 		Lease:         c.NeedsWriteLease(),
 	}
 	if opts.LogFormat != logText {
@@ -196,11 +195,16 @@ func mustJSON(v any) []byte {
 	return out
 }
 
-// switchingIn is the store in which another site takes over, as JSON, "" for none.
-func switchingIn(c *v1alpha1.GaleraCluster) string {
-	if !c.Switching() || c.Status.SwitchSite.Location == nil {
-		return ""
+// refusal is for what nodes refuse writes.
+func refusal(c *v1alpha1.GaleraCluster) agentapi.Refusal {
+	out := agentapi.Refusal{Switching: c.SwitchNumber()}
+	if c.Switching() && c.Status.SwitchSite.Location != nil {
+		out.SwitchingIn = string(mustJSON(c.Status.SwitchSite.Location))
 	}
-	text, _ := json.Marshal(c.Status.SwitchSite.Location) // strings only
-	return string(text)
+	if c.Superseded() {
+		by := *c.Status.Superseded
+		by.Surplus = nil // it grows, and nothing is published anew for it
+		out.SupersededBy = string(mustJSON(by))
+	}
+	return out
 }

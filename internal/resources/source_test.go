@@ -177,10 +177,16 @@ func TestTakingOver(t *testing.T) {
 	of := func() agentapi.NodeConfig { return NodeConfig(c, 3, TLSConfig(c), Options{}) }
 	before := of()
 	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb"}
-	if n := of(); before.Refuse || !before.RunEvents || !n.Refuse || n.RunEvents || n.Revision == before.Revision {
+	n := of()
+	if before.Refuse || !before.RunEvents || !n.Refuse || n.RunEvents || n.Revision == before.Revision ||
+		!strings.Contains(n.SupersededBy, `"id":"1-bbbbbbbb"`) {
 		t.Errorf("%+v", n)
 	}
-	if c.Spec.OverrulesPromotion = "1-bbbbbbbb"; of().Refuse {
+	if c.Status.Superseded.Surplus = new(int64(7)); of().Revision != n.Revision {
+		t.Error("nodes are given anything new for what the other cluster lacks")
+	}
+	c.Spec.OverrulesPromotion = "1-bbbbbbbb"
+	if n := of(); n.Refuse || n.Refusal != (agentapi.Refusal{}) {
 		t.Error("refuses writes though that was overruled")
 	}
 	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchOffered}

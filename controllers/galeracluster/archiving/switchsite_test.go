@@ -130,7 +130,8 @@ func TestNothingIsBegunWithALostStatus(t *testing.T) {
 		if tc.published < 0 {
 			config.Name = "other"
 		}
-		text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Refuse: tc.published > 0, Switching: tc.published})
+		text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Refuse: tc.published > 0,
+			Refusal: agentapi.Refusal{Switching: tc.published}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -175,7 +175,7 @@ func (r *Manager) Missing() *agentapi.Failure {
 
 // Report reports the configuration, and the one the running server has.
 func (r *Manager) Report(to *agentapi.Report) {
-	to.Cluster = r.Identity()
+	to.Cluster, to.Refusal = r.Identity(), r.Node.Refused()
 	c := &to.Config
 	if c.Problem = r.problem; r.problem != "" {
 		c.Reason = r.reason

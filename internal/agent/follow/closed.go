@@ -8,14 +8,21 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// readClosed is how often a server is asked while another site is to take over.
-const readClosed = 500 * time.Millisecond
+const (
+	// readClosed is how often a server is asked once another site is to take over, for closedTime: no client may write.
+	readClosed = 500 * time.Millisecond
+	// closedTime is longer than the command waits.
+	closedTime = 5 * time.Minute
+)
 
 // closing is where a server ends that was read to refuse writes since another site is to take over.
 type closing struct {
 	closed agentapi.Closed
 	sets   int       // how often read_only was set: what was read before is void
 	late   time.Time // until when the server may still accept writes because of what could not be set before
+	// number is that of the change of sites that was asked for last, since when it is known.
+	number int64
+	since  time.Time
 }
 
 // set is called before and after read_only is set. After a failure to accept writes that may happen later.
@@ -35,6 +42,17 @@ type question struct {
 
 // question is one to a server while the change of sites has a number.
 func (c *closing) question(number int64) question { return question{number, c.sets, time.Now()} }
+
+// pause is for how long a server is not asked again after a question.
+func (c *closing) pause(q question, now time.Time) time.Duration {
+	if q.number != c.number {
+		c.number, c.since = q.number, now
+	}
+	if q.number > 0 && now.Sub(c.since) < closedTime {
+		return readClosed
+	}
+	return readInterval
+}
 
 // read asks the server, and where it ends once it refuses writes: nothing that began before is left then.
 func (q question) read(of Server) (read *agentapi.Following, end string, err error) {

@@ -88,12 +88,8 @@ func (r *Follower) inquire(now time.Time) {
 	if r.reading || r.setting || now.Before(r.next) {
 		return
 	}
-	r.reading, r.next = true, now.Add(readInterval)
-	asked := r.closing.question(r.switching())
-	if asked.number > 0 {
-		r.next = now.Add(readClosed)
-	}
-	proc := r.Run.Proc
+	proc, asked := r.Run.Proc, r.closing.question(r.switching())
+	r.reading, r.next = true, now.Add(r.closing.pause(asked, now))
 	go func() {
 		read, end, err := asked.read(r.server)
 		r.loop.Post(func() {
@@ -113,8 +109,8 @@ func (r *Follower) inquire(now time.Time) {
 }
 
 // Refuses reports whether the server refuses the writes of clients because it follows a source, or may, or because of
-// another site: the agent writes nothing either.
+// another site: the agent writes nothing either. Without a configuration the server is as the agent has left it.
 func (r *Follower) Refuses() bool {
-	source, _ := r.Wanted()
-	return r.superseded() || source != nil && (r.read == nil || r.read.ReadOnly)
+	source, known := r.Wanted()
+	return r.superseded() || !known && r.mark.there || source != nil && (r.read == nil || r.read.ReadOnly)
 }

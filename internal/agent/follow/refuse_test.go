@@ -113,6 +113,10 @@ func TestSuperseded(t *testing.T) {
 	}
 	s.away = false
 	begin() // the agent is replaced
+	if known = false; !f.Refuses() {
+		t.Error("the agent writes to a server that was made read-only, as it cannot read why")
+	}
+	known = true
 	if refuse = false; settle() || s.readOnly {
 		t.Errorf("overruled: %+v", s)
 	}
@@ -121,6 +125,9 @@ func TestSuperseded(t *testing.T) {
 	s.readOnly, s.sets = true, 0 // by a person
 	if settle(); !s.readOnly || s.sets > 0 {
 		t.Errorf("afterwards: %+v", s)
+	}
+	if known = false; f.Refuses() {
+		t.Error("the agent has not made it read-only")
 	}
 }
 
@@ -222,4 +229,24 @@ func TestWhereItEnds(t *testing.T) {
 	ask(agentapi.Closed{By: 5, Position: "0-1-9"})
 	f.TakenOver() // by another agent, which may have been about to open it
 	ask(agentapi.Closed{})
+}
+
+// TestClosedIsAskedLessOften: a server is asked often while another site is to take over, and not so for as long as
+// that is put off.
+func TestClosedIsAskedLessOften(t *testing.T) {
+	var c closing
+	began := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		number int64
+		after  time.Duration
+		want   time.Duration
+	}{
+		{0, 0, readInterval}, {3, time.Hour, readClosed}, {3, time.Hour + closedTime - 1, readClosed},
+		{3, time.Hour + closedTime, readInterval}, {3, 9 * time.Hour, readInterval}, {4, 9 * time.Hour, readClosed},
+		{0, 9 * time.Hour, readInterval}, {4, 10 * time.Hour, readClosed},
+	} {
+		if have := c.pause(c.question(tc.number), began.Add(tc.after)); have != tc.want {
+			t.Errorf("%d, after %s: %s", tc.number, tc.after, have)
+		}
+	}
 }

@@ -30,6 +30,7 @@ type modelConfig struct {
 	refuses bool
 	number  int64
 	in      *v1alpha1.StoreLocation
+	by      *v1alpha1.SupersededStatus
 }
 
 // sites is a world of two of them, with a store. Each part acts by what it knew a while ago.
@@ -132,7 +133,8 @@ func (w *sites) lost() *v1alpha1.SwitchSiteStatus {
 	if w.forgets || w.published.number == 0 || s != nil && s.Number >= w.published.number {
 		return nil
 	}
-	return &v1alpha1.SwitchSiteStatus{Number: w.published.number, Phase: v1alpha1.SwitchWithdrawing, Location: w.published.in}
+	return &v1alpha1.SwitchSiteStatus{Number: w.published.number, Phase: v1alpha1.SwitchWithdrawing,
+		Location: w.published.in}
 }
 
 // publish is a pass of the cluster's controller: it restores what the status has lost, and gives nodes what follows.
@@ -140,7 +142,10 @@ func (w *sites) publish() {
 	if lost := w.lost(); lost != nil {
 		w.c.Status.SwitchSite, w.version = lost, w.version+1
 	}
-	w.published = modelConfig{refuses: w.c.Refuses(), number: w.c.SwitchNumber()}
+	if by := w.published.by; w.c.Status.Superseded == nil && by != nil && !w.forgets { // observe.Superseded
+		w.c.Status.Superseded, w.version = by, w.version+1
+	}
+	w.published = modelConfig{refuses: w.c.Refuses(), number: w.c.SwitchNumber(), by: w.c.Status.Superseded}
 	if w.c.Switching() {
 		w.published.in = w.c.Status.SwitchSite.Location
 	}
@@ -188,7 +193,8 @@ func (w *sites) takeOver(x int) {
 		return
 	}
 	w.later(x, func() {
-		p := w.record(w.buckets[0], task.Promotion{Number: uint64(t.Number), Namespace: "site", Name: "standby", UID: second, GTID: t.GTID})
+		p := w.record(w.buckets[0], task.Promotion{Number: uint64(t.Number), Namespace: "site", Name: "standby",
+			UID: second, GTID: t.GTID})
 		w.later(x/3, func() {
 			if w.token == t {
 				w.counts = p
@@ -266,6 +272,8 @@ func (w *sites) mishap(x int) {
 		}
 	case 2, 3, 4:
 		w.named = x % 2
+	case 5, 6, 7:
+		w.c.Status, w.version = v1alpha1.GaleraClusterStatus{}, w.version+1
 	}
 }
 
