@@ -2,11 +2,9 @@ package e2e
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -52,7 +50,6 @@ func (k *clerk) seen() (n int, last time.Time, err error) {
 var _ = Describe("A site with a write lease", Ordered, Label(Slow, Faults), func() {
 	var first, second *harness.Cluster
 	var objects *harness.ObjectStore
-	var ns string
 
 	leased := func(ctx SpecContext, state string, limit time.Duration) {
 		GinkgoHelper()
@@ -92,21 +89,7 @@ var _ = Describe("A site with a write lease", Ordered, Label(Slow, Faults), func
 		Expect(cl.Exec(ctx, first.Name+"-primary", "CREATE DATABASE IF NOT EXISTS e2e",
 			"CREATE TABLE e2e.clerk (id INT PRIMARY KEY)", "CREATE USER app IDENTIFIED BY 'app'",
 			"GRANT ALL ON e2e.* TO app")).To(Succeed())
-		ns = newNamespace(ctx, "site")
-		key := &corev1.Secret{}
-		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: "identity"}, key)).To(Succeed())
-		identity, err := age.ParseX25519Identity(strings.TrimSpace(string(key.Data["identity"])))
-		Expect(err).NotTo(HaveOccurred())
-		makeStore(ctx, objects, ns, identity)
-		have, err := first.Get(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		c := sampleCluster(ns)
-		c.Name, c.Spec.Replicas = "standby", 1
-		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
-			Cluster:           v1alpha1.ReplicatedCluster{Namespace: first.Namespace, Name: first.Name, UID: string(have.UID)},
-			IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
-		second = create(ctx, c)
-		Expect(second.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+		second = secondSite(ctx, first, objects)
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
 	}, NodeTimeout(9*time.Minute))
 
@@ -154,7 +137,7 @@ var _ = Describe("A site with a write lease", Ordered, Label(Slow, Faults), func
 		go func() {
 			defer GinkgoRecover()
 			defer close(taken)
-			taken <- kubectlGalera(ctx, ns, "cutover", "standby", "--accept-loss")
+			taken <- kubectlGalera(ctx, second.Namespace, "cutover", "standby", "--accept-loss")
 		}()
 		Eventually(func(g Gomega) {
 			keys, err := objects.Keys(ctx)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -70,28 +69,14 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		first, objects = archivedCluster(ctx, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 1 })
-		ns = newNamespace(ctx, "site")
-		key := &corev1.Secret{}
-		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: "identity"}, key)).To(Succeed())
-		identity, err := age.ParseX25519Identity(strings.TrimSpace(string(key.Data["identity"])))
-		Expect(err).NotTo(HaveOccurred())
-		makeStore(ctx, objects, ns, identity)
+		ns = newSite(ctx, first, objects)
 	}, NodeTimeout(9*time.Minute))
 
 	It("follows the archive row by row, and accepts no write", func(ctx SpecContext) {
 		start := time.Now()
 		w := startWriter(ctx, first, harness.WriterOptions{Interval: 50 * time.Millisecond})
-		c := sampleCluster(ns)
-		c.Name = "standby"
-		have, err := first.Get(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
-			Cluster:           v1alpha1.ReplicatedCluster{Namespace: first.Namespace, Name: first.Name, UID: string(have.UID)},
-			IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
-		second = create(ctx, c)
-		Expect(second.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
-		Expect(second.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
-			2*time.Minute)).To(Succeed())
+		second = create(ctx, standbyOf(ctx, first, ns))
+		follows(ctx, second)
 		stopAndCheck(ctx, w, start)
 		caughtUp(ctx)
 		cl := client(ctx, second)

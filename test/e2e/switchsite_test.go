@@ -9,12 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
@@ -22,28 +19,11 @@ import (
 
 var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 	var first, second *harness.Cluster
-	var ns string
 
 	BeforeAll(func(ctx SpecContext) {
 		var objects *harness.ObjectStore
 		first, objects = archivedCluster(ctx)
-		ns = newNamespace(ctx, "site")
-		key := &corev1.Secret{}
-		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: "identity"}, key)).To(Succeed())
-		identity, err := age.ParseX25519Identity(strings.TrimSpace(string(key.Data["identity"])))
-		Expect(err).NotTo(HaveOccurred())
-		makeStore(ctx, objects, ns, identity)
-		have, err := first.Get(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		c := sampleCluster(ns)
-		c.Name, c.Spec.Replicas = "standby", 1
-		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
-			Cluster:           v1alpha1.ReplicatedCluster{Namespace: first.Namespace, Name: first.Name, UID: string(have.UID)},
-			IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
-		second = create(ctx, c)
-		Expect(second.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
-		Expect(second.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
-			2*time.Minute)).To(Succeed())
+		second = secondSite(ctx, first, objects)
 		for _, of := range []*harness.Cluster{first, second} { // accounts are not followed
 			Expect(client(ctx, of).Exec(ctx, of.Name+"-primary", "CREATE USER app IDENTIFIED BY 'app'",
 				"GRANT ALL ON sites.* TO app")).To(Succeed())
@@ -58,8 +38,8 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 		to, err := second.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(first.Change(ctx, func(c *v1alpha1.GaleraCluster) {
-			c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: string(c.UID), To: v1alpha1.SiteCluster{Namespace: to.Namespace, Name: to.Name,
-				UID: string(to.UID)}}
+			c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: string(c.UID), To: v1alpha1.SiteCluster{
+				Namespace: to.Namespace, Name: to.Name, UID: string(to.UID)}}
 		})).To(Succeed())
 		Eventually(func(o Gomega) {
 			s := status(ctx, first).SwitchSite
@@ -82,8 +62,7 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 		Expect(second.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue,
 			v1alpha1.ReasonSwitchWithdrawn, 3*time.Minute)).To(Succeed())
 		Expect(second.Change(ctx, func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = nil })).To(Succeed())
-		Expect(second.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
-			2*time.Minute)).To(Succeed())
+		follows(ctx, second)
 	}, SpecTimeout(12*time.Minute))
 
 	It("loses nothing that was acknowledged", func(ctx SpecContext) {
@@ -91,7 +70,7 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 		w.acknowledges(ctx, 20)
 		Eventually(func() error { // the channel of the second one may still be made anew
 			out, notes, err := tryKubectlGalera(ctx, first.Namespace, "switch-site", first.Name, "--to", second.Name,
-				"--to-namespace", ns)
+				"--to-namespace", second.Namespace)
 			if err != nil && !strings.Contains(err.Error(), "nothing was changed") {
 				return StopTrying(notes).Wrap(err)
 			}

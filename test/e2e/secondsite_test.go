@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// newSite makes a namespace with the store of an archived cluster, and the private key of that one's backups.
+func newSite(ctx SpecContext, first *harness.Cluster, objects placer) (ns string) {
+	GinkgoHelper()
+	ns = newNamespace(ctx, "site")
+	key := &corev1.Secret{}
+	Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: "identity"}, key)).To(Succeed())
+	identity, err := age.ParseX25519Identity(strings.TrimSpace(string(key.Data["identity"])))
+	Expect(err).NotTo(HaveOccurred())
+	makeStore(ctx, objects, ns, identity)
+	return ns
+}
+
+// standbyOf is a cluster of a site that follows the first one.
+func standbyOf(ctx SpecContext, first *harness.Cluster, ns string) *v1alpha1.GaleraCluster {
+	GinkgoHelper()
+	have, err := first.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	c := sampleCluster(ns)
+	c.Name = "standby"
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		Cluster:           v1alpha1.ReplicatedCluster{Namespace: first.Namespace, Name: first.Name, UID: string(have.UID)},
+		IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
+	return c
+}
+
+// follows waits until a cluster follows the first one.
+func follows(ctx SpecContext, second *harness.Cluster) {
+	GinkgoHelper()
+	Expect(second.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+	Expect(second.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
+		2*time.Minute)).To(Succeed())
+}
+
+// secondSite is a cluster of one node that follows the first one, in a namespace of its own.
+func secondSite(ctx SpecContext, first *harness.Cluster, objects placer) *harness.Cluster {
+	GinkgoHelper()
+	c := standbyOf(ctx, first, newSite(ctx, first, objects))
+	c.Spec.Replicas = 1
+	second := create(ctx, c)
+	follows(ctx, second)
+	return second
+}
