@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -326,6 +327,11 @@ func backLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
 	case c.Spec.SwitchSite != nil:
 		return "", false, fmt.Errorf("spec.switchSite of %s was set again", c.Name)
 	case s == nil || s.Phase == v1alpha1.SwitchTakenBack:
+		// a status that was lost has no conditions, and is about to be restored
+		a := condition(c, v1alpha1.ConditionAvailable)
+		if a == nil || a.Status != metav1.ConditionTrue && a.Reason == v1alpha1.ReasonSwitchingSite {
+			return "waiting until the nodes of " + c.Name + " accept writes", false, nil
+		}
 		return "", true, nil
 	case s.Message == "":
 		return "waiting for the operator of " + c.Name, false, nil

@@ -122,16 +122,31 @@ func TestSwitchSiteLines(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		phase string
-		super bool
-		done  bool
-		fails bool
+		phase  string
+		reason string // why it is not available
+		super  bool
+		done   bool
+		fails  bool
 	}{
-		"it goes on":         {phase: v1alpha1.SwitchWithdrawing},
-		"it is taken back":   {phase: v1alpha1.SwitchTakenBack, done: true},
-		"one has taken over": {phase: v1alpha1.SwitchTaken, super: true, fails: true},
+		"it goes on":                {phase: v1alpha1.SwitchWithdrawing, reason: "x"},
+		"it is taken back":          {phase: v1alpha1.SwitchTakenBack, reason: v1alpha1.ReasonAvailable, done: true},
+		"nodes refuse writes still": {phase: v1alpha1.SwitchTakenBack, reason: v1alpha1.ReasonSwitchingSite},
+		"it has no quorum":          {phase: v1alpha1.SwitchTakenBack, reason: v1alpha1.ReasonPrimaryNotServing, done: true},
+		"the status is lost":        {},
+		"nothing was begun":         {reason: v1alpha1.ReasonAvailable, done: true},
+		"one has taken over":        {phase: v1alpha1.SwitchTaken, super: true, fails: true},
 	} {
-		a.Spec.SwitchSite, a.Status.SwitchSite, a.Status.Superseded = nil, &v1alpha1.SwitchSiteStatus{Phase: tc.phase}, nil
+		a.Spec.SwitchSite, a.Status = nil, v1alpha1.GaleraClusterStatus{}
+		if tc.phase != "" {
+			a.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Phase: tc.phase}
+		}
+		if tc.reason != "" {
+			a.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Reason: tc.reason,
+				Status: metav1.ConditionFalse}}
+		}
+		if tc.reason == v1alpha1.ReasonAvailable {
+			a.Status.Conditions[0].Status = metav1.ConditionTrue
+		}
 		if tc.super {
 			a.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb"}
 		}
