@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	served, problem, err := r.observe(ctx, c)
 	interval := askInterval
-	if to := c.Spec.Cutover; to != nil && to.Token != nil && !c.TakesOver() && !status.Withdrawn(c) {
+	if urgent(c) {
 		interval = tokenInterval
 	}
 	if err != nil {
@@ -190,9 +190,17 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (se
 		problem = silent
 	}
 	if anew := begunAnew(c, served); anew != "" { // its transactions may have the numbers of others here
-		return nil, anew, err
+		return onlyRecord(served), anew, err
 	}
 	return served, problem, err
+}
+
+// onlyRecord is what a program answers about the record of a promotion, nil for nothing.
+func onlyRecord(served *task.Served) *task.Served {
+	if served.Promotion == nil && served.Unrecorded == "" && !served.Waits {
+		return nil
+	}
+	return &task.Served{Promotion: served.Promotion, Unrecorded: served.Unrecorded, Waits: served.Waits}
 }
 
 // begunAnew is why the end of the archive is not that of what the cluster follows, "" where it is.

@@ -44,6 +44,15 @@ func records(c *v1alpha1.GaleraCluster) bool {
 	return c.Spec.Cutover != nil && !c.Spec.Cutover.WithoutRecord && c.Status.ClusterUUID != ""
 }
 
+// urgent reports whether clients wait for this cluster to take over with a token, which nothing is known to be against.
+func urgent(c *v1alpha1.GaleraCluster) bool {
+	if to := c.Spec.Cutover; to == nil || to.Token == nil || c.TakesOver() || status.Withdrawn(c) {
+		return false
+	}
+	r := c.Status.Replication
+	return r == nil || r.Promotion == nil || r.Promotion.LostTo == "" && r.Promotion.Message == ""
+}
+
 // recorded is what is known of the record. What was known before stays while there is no answer about it. problem is
 // what keeps the program that answers from being given what is to be recorded: it knows nothing of that then.
 func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v1alpha1.PromotionRecord {
@@ -54,7 +63,7 @@ func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v
 	if !records(c) {
 		return before
 	}
-	served = ofToken(c.Spec.Cutover.Token, served)
+	served = ofToken(c, served)
 	if before != nil && (before.Withdrawn && !status.Withdrawn(c) || status.Orphan(before)) {
 		before = nil // that was another token, or spec.cutover is set again
 	}
@@ -71,6 +80,8 @@ func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v
 		out.Message = cmp.Or(out.Message, problem)
 	}
 	switch {
+	case p == nil && served.Waits && (before == nil || before.ID == ""): // what has failed before does not any more
+		return nil
 	case p == nil && before != nil && (before.ID != "" || out.Message == ""):
 		return before
 	case p == nil && out.Message == "": // the program has not begun
@@ -109,10 +120,17 @@ func orphan(c *v1alpha1.GaleraCluster, served *task.Served) *v1alpha1.PromotionR
 	return &v1alpha1.PromotionRecord{GTID: gtid, Message: "spec.cutover was removed after that was recorded"}
 }
 
-// ofToken leaves out what a program answers that was asked with another token.
-func ofToken(token *v1alpha1.SwitchToken, served *task.Served) *task.Served {
-	if served == nil || served.Promotion == nil || !served.Promotion.Withdrawn ||
-		token != nil && served.Promotion.Number == uint64(token.Number) { //nolint:gosec // records are counted from one on
+// ofToken leaves out the record of this cluster, or one that is withdrawn, that a program answers with that was asked
+// with another token.
+func ofToken(c *v1alpha1.GaleraCluster, served *task.Served) *task.Served {
+	if served == nil || served.Promotion == nil {
+		return served
+	}
+	token, p := c.Spec.Cutover.Token, served.Promotion
+	switch {
+	case token != nil && p.Number == uint64(token.Number): //nolint:gosec // records are counted from one on
+		return served
+	case !p.Withdrawn && (token == nil || p.UID != string(c.UID)):
 		return served
 	}
 	out := *served

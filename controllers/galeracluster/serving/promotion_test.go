@@ -80,6 +80,7 @@ func answers(w *world) {
 		{nil, v1alpha1.PromotionRecord{}, "it is being started"},
 		{&task.Served{Chain: 7}, v1alpha1.PromotionRecord{Message: "no store"}, "no store"}, // an earlier one answers
 		{&task.Served{Chain: 7, Unrecorded: "denied"}, v1alpha1.PromotionRecord{Message: "denied"}, "no store"},
+		{&task.Served{Chain: 7, Waits: true}, v1alpha1.PromotionRecord{}, "no store"},
 		{&task.Served{Chain: 7, Promotion: other}, v1alpha1.PromotionRecord{ID: "1-cccccccc", GTID: "0-1-8",
 			LostTo: "site/third"}, "no store"},
 		{&task.Served{Chain: 7, Promotion: mine}, v1alpha1.PromotionRecord{ID: "1-a54080f9", GTID: "0-1-9",
@@ -169,9 +170,72 @@ func TestTakingOverWithAToken(t *testing.T) {
 	if have := recorded(w.c, withdrawn, ""); have != nil {
 		t.Errorf("another token: %+v", have)
 	}
+	w.c.Status.Replication.Promotion = nil
+	own := &task.Served{Chain: 7, Promotion: &task.Promotion{Number: 4, UID: string(w.c.UID), GTID: "0-1-9"}}
+	if have := recorded(w.c, own, ""); have != nil {
+		t.Errorf("its own record of another token: %+v", have)
+	}
+	w.c.Spec.Cutover.Token.Number = 4
+	if have := recorded(w.c, own, ""); have == nil || have.ID != "4-a54080f9" {
+		t.Errorf("its own record: %+v", have)
+	}
 	w.c.Spec.Cutover = nil
 	if have := recorded(w.c, withdrawn, ""); have != nil {
 		t.Errorf("no token any more: %+v", have)
+	}
+}
+
+// TestUrgent: the program is asked often while nothing is known to keep the cluster from taking over with a token.
+func TestUrgent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		token  bool
+		record *v1alpha1.PromotionRecord
+		want   bool
+	}{
+		"nothing is known":         {true, nil, true},
+		"without a token":          {false, nil, false},
+		"the archive goes on":      {true, &v1alpha1.PromotionRecord{Message: "the archive ends with 0-1-8"}, false},
+		"another one has":          {true, &v1alpha1.PromotionRecord{ID: "4-cccccccc", LostTo: "site/third"}, false},
+		"it was taken back":        {true, &v1alpha1.PromotionRecord{ID: "4-b65191a0", Withdrawn: true}, false},
+		"it was with a token once": {true, &v1alpha1.PromotionRecord{ID: "3-b65191a0", Withdrawn: true}, true},
+		"it is recorded": {true, &v1alpha1.PromotionRecord{ID: "4-a54080f9", GTID: "0-1-9"},
+			false},
+	} {
+		c := newWorld(t).c
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)}
+		if tc.token {
+			c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 4}
+		}
+		if c.Status.Replication.Promotion = tc.record; urgent(c) != tc.want {
+			t.Errorf("%s: %v", name, !tc.want)
+		}
+	}
+	if urgent(newWorld(t).c) {
+		t.Error("it does not take over")
+	}
+}
+
+// TestARecordInAnArchiveThatWasBegunAnew: a record of this cluster counts, also where the archive was begun anew since,
+// whose end is another one's.
+func TestARecordInAnArchiveThatWasBegunAnew(t *testing.T) {
+	w := newWorld(t)
+	w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(w.c.UID)}
+	if err := w.Update(t.Context(), w.c); err != nil {
+		t.Fatal(err)
+	}
+	w.c.Status.ClusterUUID, w.c.Status.Restore.Replay.Reached = "u", "0-1-5"
+	w.c.Status.Replication.Applied = "0-1-9"
+	if err := w.Status().Update(t.Context(), w.c); err != nil {
+		t.Fatal(err)
+	}
+	w.served = &task.Served{Chain: 9, GTID: "0-1-3", Through: w.now, Observed: w.now}
+	if a := w.pass(); a == nil || a.GTID != "" || !strings.Contains(a.Message, "begun anew") ||
+		w.c.Status.Replication.Promotion != nil {
+		t.Errorf("%+v, %+v", a, w.c.Status.Replication.Promotion)
+	}
+	w.served.Promotion = &task.Promotion{Number: 1, UID: string(w.c.UID), GTID: "0-1-9"}
+	if a := w.pass(); a.GTID != "" || !strings.Contains(a.Message, "begun anew") || !w.c.TakesOver() {
+		t.Errorf("%+v, %+v", a, w.c.Status.Replication.Promotion)
 	}
 }
 

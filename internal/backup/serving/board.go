@@ -35,12 +35,15 @@ type board struct {
 	// promotion is the one that counts, nil while it is not known, and unrecorded why not.
 	promotion  *task.Promotion
 	unrecorded string
+	// waits is task.Served.Waits.
+	waits bool
 	// taker belongs to the recorder.
 	taker taker
-	// asked is what the operator has asked to have recorded, nil for nothing, and askedAt when. woken gets a value then.
-	asked   *task.Recording
-	askedAt time.Time
-	woken   chan struct{}
+	// asked is what the operator has asked to have recorded, nil for nothing, askedAt when, and heardAt when it asked that
+	// last. woken gets a value when it asks for something else.
+	asked            *task.Recording
+	askedAt, heardAt time.Time
+	woken            chan struct{}
 	// pair is the certificate that is shown: only who shows it, too, is believed to be the operator.
 	pair func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 }
@@ -57,11 +60,12 @@ func (b *board) hear(asks string) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.heardAt = time.Now()
 	if of == nil || b.asked != nil && *b.asked == *of {
 		b.asked = of
 		return
 	}
-	b.asked, b.askedAt, b.promotion, b.unrecorded = of, time.Now(), nil, ""
+	b.asked, b.askedAt, b.promotion, b.unrecorded, b.waits = of, b.heardAt, nil, "", false
 	select {
 	case b.woken <- struct{}{}:
 	default:
@@ -162,7 +166,7 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !b.since.IsZero() && time.Since(b.since) > hangTime {
 		now.Problem = "the store has not answered since " + b.since.UTC().Format(time.RFC3339)
 	}
-	now.Promotion, now.Unrecorded = b.promotion, b.unrecorded
+	now.Promotion, now.Unrecorded, now.Waits = b.promotion, b.unrecorded, b.waits
 	b.mu.Unlock()
 	if s := b.streams; s != nil {
 		now.Stream, now.Line = s.report()

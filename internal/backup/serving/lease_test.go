@@ -32,7 +32,8 @@ func TestTakingOverFromALease(t *testing.T) {
 		t.Helper()
 		done, decided := b.record(ctx, of)
 		have := b.answer(t)
-		if done != want || decided != want || (have.Promotion != nil) != want || have.Unrecorded != "" {
+		if done != want || decided != want || (have.Promotion != nil) != want || have.Unrecorded != "" ||
+			have.Waits == want {
 			t.Errorf("%v, %+v", done, have)
 		}
 	}

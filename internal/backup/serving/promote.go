@@ -20,6 +20,9 @@ const (
 	recordTime  = 30 * time.Second
 	tokenRetry  = 500 * time.Millisecond
 	tokenTime   = time.Minute
+	// askedTime is how long a question of the operator counts, which repeats it every few seconds: spec.cutover may have
+	// been removed since.
+	askedTime = 30 * time.Second
 )
 
 // recorder records that the follower takes over.
@@ -68,6 +71,9 @@ func retryAfter(before time.Duration, decided bool) time.Duration {
 func (b *board) recording(t task.Serve) (of *task.Recording, again time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if time.Since(b.heardAt) >= askedTime {
+		b.asked = nil
+	}
 	switch {
 	case b.asked != nil && time.Since(b.askedAt) < tokenTime:
 		return b.asked, tokenRetry
@@ -105,9 +111,10 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 		why, decided = r.explain(err), err == nil || errors.Is(err, promotion.ErrOverruled)
 		own = err == nil && counts.UID == mine.UID
 	}
+	waits := false
 	if own && mine.Number == 0 { // with a token, the other cluster's nodes are closed
 		if own, why = r.taker.may(ctx, r.bucket, r.dir); !own {
-			counts, decided = nil, false // no node may accept writes by it yet
+			counts, decided, waits = nil, false, why == "" // no node may accept writes by it yet
 		}
 	}
 	r.mu.Lock()
@@ -115,7 +122,7 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	if r.asked != nil && r.asked.Number != mine.Number { // another one is asked for meanwhile
 		return false, false
 	}
-	r.promotion, r.unrecorded = counts, why
+	r.promotion, r.unrecorded, r.waits = counts, why, waits
 	return own, decided
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,7 +124,8 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	t.Cleanup(func() { _ = bucket.Close() })
 	end, sum, known := "0-1-7", "other", error(nil)
-	of := task.Recording{SingleWriter: true, Segment: 3, Checksum: "sum 3", Promotion: task.Promotion{Number: 1, UID: "bbbbbbbb-1", GTID: "0-1-7"}}
+	of := task.Recording{SingleWriter: true, Segment: 3, Checksum: "sum 3",
+		Promotion: task.Promotion{Number: 1, UID: "bbbbbbbb-1", GTID: "0-1-7"}}
 	b := recorder{board: &board{}, bucket: bucket, dir: "prod/shop/b65191a0",
 		end: func(_ context.Context, n uint64) (string, string, error) { return end, fmt.Sprint(sum, " ", n), known }}
 	b.now.GTID = "0-1-7" // as it was read before
@@ -150,6 +152,24 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	}
 }
 
+// TestATokenThatWasTakenBack: that is answered, and not that the archive goes on, as it does since.
+func TestATokenThatWasTakenBack(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	const dir = "prod/shop/b65191a0"
+	if _, err := promotion.Record(t.Context(), bucket, store.Create, dir, task.Promotion{Number: 1, UID: "b65191a0-1",
+		GTID: "0-1-7", Withdrawn: true}); err != nil {
+		t.Fatal(err)
+	}
+	b := recorder{board: &board{}, bucket: bucket, dir: dir,
+		end: func(context.Context, uint64) (string, string, error) { return "0-1-9", "sum", nil }}
+	done, _ := b.record(t.Context(), task.Recording{Segment: 3, Checksum: "sum", Promotion: task.Promotion{Number: 1,
+		UID: "bbbbbbbb-1", GTID: "0-1-7"}})
+	if have := b.answer(t); done || have.Promotion == nil || !have.Promotion.Withdrawn || have.Unrecorded != "" {
+		t.Errorf("%+v", have)
+	}
+}
+
 // TestTheOperatorAsks: the program records with a token as soon as the operator asks for it, and answers with the
 // record. It believes only who shows its own certificate.
 func TestTheOperatorAsks(t *testing.T) { synctest.Test(t, theOperatorAsks) }
@@ -159,12 +179,14 @@ func theOperatorAsks(t *testing.T) {
 	t.Cleanup(func() { _ = bucket.Close() })
 	own, stranger := newPair(t), newPair(t)
 	end := "0-1-8"
-	b := &board{woken: make(chan struct{}, 1), pair: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own, nil }}
-	r := recorder{board: b, bucket: bucket, dir: "prod/shop/b65191a0", end: func(context.Context, uint64) (string, string, error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return end, "", nil
-	}}
+	b := &board{woken: make(chan struct{}, 1),
+		pair: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own, nil }}
+	r := recorder{board: b, bucket: bucket, dir: "prod/shop/b65191a0",
+		end: func(context.Context, uint64) (string, string, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return end, "", nil
+		}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -206,6 +228,49 @@ func theOperatorAsks(t *testing.T) {
 	if have := answer(own, ""); have.Promotion == nil || b.asked != nil {
 		t.Errorf("nothing is asked any more, and the record is forgotten: %+v", have)
 	}
+}
+
+// TestTheOperatorAsksNoMore: what the operator has asked for is recorded while it repeats that, and not long after it
+// has stopped: spec.cutover may have been removed since.
+func TestTheOperatorAsksNoMore(t *testing.T) { synctest.Test(t, theOperatorAsksNoMore) }
+
+func theOperatorAsksNoMore(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	const dir, asks = "prod/shop/b65191a0", `{"number":1,"uid":"bbbbbbbb-1","gtid":"0-1-7"}`
+	var ends atomic.Bool
+	r := recorder{board: &board{woken: make(chan struct{}, 1)}, bucket: bucket, dir: dir,
+		end: func(context.Context, uint64) (string, string, error) {
+			if ends.Load() {
+				return "0-1-7", "", nil
+			}
+			return "0-1-8", "", nil
+		}}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	all.Go(func() { r.run(ctx, task.Serve{}) })
+	recorded := func(want bool) {
+		t.Helper()
+		if p, err := promotion.Find(ctx, bucket, dir); err != nil || (p != nil) != want {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	r.hear(asks)
+	time.Sleep(askedTime + recordRetry)
+	ends.Store(true)
+	time.Sleep(time.Hour)
+	recorded(false)
+	ends.Store(false)
+	for range 20 {
+		r.hear(asks)
+		time.Sleep(askedTime - time.Second)
+	}
+	ends.Store(true)
+	r.hear(asks)
+	time.Sleep(2 * recordRetry)
+	recorded(true)
 }
 
 func newPair(t *testing.T) *tls.Certificate {

@@ -41,9 +41,11 @@ type Served struct {
 	// Problem is why the store could not be read last, "" when it could.
 	Problem string `json:"problem,omitempty"`
 	// Promotion is the one that counts once Serve.Promotion was to be recorded: that one, or another cluster's; nil while
-	// it is not known. Unrecorded is why not, "" for nothing.
+	// it is not known. Unrecorded is why not, "" for nothing. Waits reports whether it is recorded, and counts once the
+	// lease of the other cluster has ended.
 	Promotion  *Promotion `json:"promotion,omitempty"`
 	Unrecorded string     `json:"unrecorded,omitempty"`
+	Waits      bool       `json:"waits,omitempty"`
 	// Stream is what is known of the stream, nil where there is none to be.
 	Stream *Streamed `json:"stream,omitempty"`
 	// Line is the line of history to record as Serve.Line in the place of LineBefore, "" for none.
