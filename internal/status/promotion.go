@@ -58,7 +58,8 @@ func promotionRefused(in Input) *validate.Problem {
 			without)
 	case r.Promotion.Message != "" && c.Spec.Cutover.Token != nil:
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To give it up, take it back at the other "+
-			"cluster, which accepts no writes (kubectl galera switch-site NAME --back), then remove spec.cutover here")
+			"cluster, which accepts no writes (kubectl galera switch-site NAME --back), then remove spec.cutover here. If that "+
+			"one is lost for good, have this one take over all the same: "+without)
 	case r.Promotion.Message != "":
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To go on without a record, which "+
 			c.FollowedName()+" would find, make sure that nothing writes there any more, then: "+without)

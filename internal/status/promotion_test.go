@@ -32,6 +32,7 @@ func reports(t *testing.T, name string, p *validate.Problem, reason string, says
 func TestPromotion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		without  bool
+		token    bool
 		uid      string
 		record   *v1alpha1.PromotionRecord
 		takes    bool
@@ -41,6 +42,9 @@ func TestPromotion(t *testing.T) {
 		"is being recorded": {messages: []string{"it is being recorded in the store"}},
 		"the store refuses it": {record: &v1alpha1.PromotionRecord{Message: "access denied"},
 			reason: v1alpha1.ReasonPromotionUnrecorded, messages: []string{"access denied", `{"withoutRecord":true}`}},
+		"the archive goes on after its token": {token: true, record: &v1alpha1.PromotionRecord{Message: "0-1-10"},
+			reason: v1alpha1.ReasonPromotionUnrecorded, messages: []string{"switch-site NAME --back",
+				"If that one is lost for good", `{"withoutRecord":true}`}},
 		"another one was first": {record: &v1alpha1.PromotionRecord{ID: "1-cccccccc", GTID: "0-1-9", LostTo: "site/third"},
 			reason: v1alpha1.ReasonPromotionLost, messages: []string{"site/third has taken over", "Delete it"}},
 		"it was taken back": {record: &v1alpha1.PromotionRecord{ID: "4-aaaaaaaa", GTID: "0-1-9", Withdrawn: true},
@@ -57,6 +61,10 @@ func TestPromotion(t *testing.T) {
 		c.Namespace, c.Spec.ReplicaOf = "site", &v1alpha1.ReplicaOf{}
 		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: tc.uid, WithoutRecord: tc.without}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Promotion: tc.record}
+		if tc.token {
+			c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", To: string(c.UID)}
+			c.Spec.Cutover.UID = string(c.UID)
+		}
 		for _, m := range in.Snapshot.Members {
 			seen := in.Seen[m.Name]
 			seen.Report.Following = &agentapi.Following{Applied: "0-1-9", ReadOnly: true, Held: "x"}
@@ -224,8 +232,9 @@ func TestSwitchingSite(t *testing.T) {
 	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
 	v := available(in)
 	reports(t, "available", &validate.Problem{Reason: v.reason}, v1alpha1.ReasonSwitchingSite)
-	s.Phase = v1alpha1.SwitchWithdrawing
-	reports(t, "withdrawing", switchingSite(in), v1alpha1.ReasonSwitchingSite, "unless the other cluster is recorded")
+	s.Phase, s.Message = v1alpha1.SwitchWithdrawing, "access denied"
+	reports(t, "withdrawing", switchingSite(in), v1alpha1.ReasonSwitchingSite, "unless the other cluster is recorded "+
+		"first; access denied")
 	c.Spec.Backup = nil
 	reports(t, "no archiver", switchingSite(in), v1alpha1.ReasonSwitchingSite, "enable spec.backup.pointInTime")
 	s.Phase = v1alpha1.SwitchTaken

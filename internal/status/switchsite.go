@@ -20,9 +20,9 @@ func switchingSite(in Input) *validate.Problem {
 	if s.To.UID != "" {
 		to = fmt.Sprintf("%s/%s (uid %s)", s.To.Namespace, s.To.Name, s.To.UID)
 	}
-	text := fmt.Sprintf("all nodes refuse the writes of clients, so that %s can take over", to)
+	text, waits := fmt.Sprintf("all nodes refuse the writes of clients, so that %s can take over", to), ""
 	if s.Message != "" {
-		text += "; " + s.Message
+		waits = "; " + s.Message
 	}
 	switch {
 	case s.Phase == v1alpha1.SwitchTakenBack && s.Message != "" && c.Spec.SwitchSite != nil:
@@ -34,15 +34,15 @@ func switchingSite(in Input) *validate.Problem {
 	case !c.Switching():
 		return nil
 	case !c.ArchivesBinlog() || c.Spec.Hibernate:
-		return blocking(v1alpha1.ReasonSwitchingSite, text+". Only the archiver can go on with it, or take it back: enable "+
-			"spec.backup.pointInTime, and end the hibernation")
+		return blocking(v1alpha1.ReasonSwitchingSite, text+waits+". Only the archiver can go on with it, or take it back: "+
+			"enable spec.backup.pointInTime, and end the hibernation")
 	case s.Phase == v1alpha1.SwitchWithdrawing:
-		return blocking(v1alpha1.ReasonSwitchingSite, text+". Nodes accept writes again then, unless the other cluster is "+
-			"recorded first")
+		return blocking(v1alpha1.ReasonSwitchingSite, text+". They accept them again once the token is void, unless the "+
+			"other cluster is recorded first"+waits)
 	case s.Phase == v1alpha1.SwitchOffered && s.Token != nil:
-		return blocking(v1alpha1.ReasonSwitchingSite, fmt.Sprintf("%s. The archive has everything up to %s. This ends when "+
-			"the other cluster has taken over with status.switchSite.token, or when you take it back: %s", text, s.Token.GTID,
-			back))
+		return blocking(v1alpha1.ReasonSwitchingSite, fmt.Sprintf("%s%s. The archive has everything up to %s. This ends "+
+			"when the other cluster has taken over with status.switchSite.token, or when you take it back: %s", text, waits,
+			s.Token.GTID, back))
 	}
-	return blocking(v1alpha1.ReasonSwitchingSite, text+". To take it back: "+back)
+	return blocking(v1alpha1.ReasonSwitchingSite, text+waits+". To take it back: "+back)
 }

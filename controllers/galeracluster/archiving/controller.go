@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if align, _ := archival.Align(f); align && !next.Switching() { // it writes
 		err = errors.Join(err, r.align(ctx, next, *f.Archived.Skew))
 	}
-	if next.Switching() {
+	if archival.Urgent(next.Status.SwitchSite) {
 		return retry.Pass(switchInterval, err)
 	}
 	return retry.Pass(askInterval, err)
@@ -226,7 +226,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (ar
 // ask asks the pod of the archiver.
 func (r *Reconciler) ask(ctx context.Context, f archival.Facts, pair []byte) (archival.Facts, error) {
 	key, question := client.ObjectKeyFromObject(f.Cluster), deployed.Question{Pair: string(pair)}
-	if f.Cluster.Switching() {
+	if s := f.Cluster.Status.SwitchSite; s != nil && s.Phase == v1alpha1.SwitchStopping { // it archives what there is
 		question.Asks = task.AskHurry
 	}
 	answer, silent, err := deployed.Ask(ctx, r.Client, f.Cluster.Namespace, resources.ArchiverName(f.Cluster),

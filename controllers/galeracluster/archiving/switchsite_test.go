@@ -1,7 +1,9 @@
 package archiving
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -14,8 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -139,6 +145,36 @@ func TestNothingIsBegunWithALostStatus(t *testing.T) {
 		r := Reconciler{Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(config).Build()}
 		if lost, err := r.lost(t.Context(), c); err != nil || lost != tc.want {
 			t.Errorf("%s: %v, %v", name, lost, err)
+		}
+	}
+}
+
+// TestHurry: the archiver is to archive at once what nodes still write, and not as long as a token is out.
+func TestHurry(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop-archiver-7d4-x",
+		Labels: map[string]string{"pod-template-hash": "7d4"}, OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet",
+			Name: "shop-archiver-7d4", Controller: new(true)}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.7"}}
+	maps.Copy(pod.Labels, job.ArchiverLabels(c))
+	for phase, want := range map[string]string{"": "", v1alpha1.SwitchStopping: task.AskHurry, v1alpha1.SwitchOffered: "",
+		v1alpha1.SwitchWithdrawing: "", v1alpha1.SwitchTaken: ""} {
+		if c.Status.SwitchSite = nil; phase != "" {
+			c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Phase: phase}
+		}
+		have := "nothing"
+		r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod).Build(),
+			Calls: &calls.Calls[string, deployed.Question, task.Archived]{Do: calls.One(func(_ context.Context, _ string,
+				q deployed.Question) (task.Archived, error) {
+				have = q.Asks
+				return task.Archived{}, nil
+			})}}
+		if f, err := r.ask(t.Context(), archival.Facts{Cluster: c}, nil); err != nil || f.Archived == nil || have != want {
+			t.Errorf("%q: asks %q: %+v, %v", phase, have, f, err)
 		}
 	}
 }

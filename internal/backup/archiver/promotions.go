@@ -59,9 +59,13 @@ func (p promotions) once(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return explained("the promotions in the store", err)
+		err = explained("the promotions in the store", err)
+		p.reports.set(func(a *task.Archived) { a.Unrecorded = err.Error() })
+		return err
 	}
-	p.reports.set(func(a *task.Archived) { a.Promotion, a.Next, a.Withdrawn = now, next, withdrawn })
+	p.reports.set(func(a *task.Archived) {
+		a.Promotion, a.Next, a.Withdrawn, a.Unrecorded = now, next, withdrawn, ""
+	})
 	return nil
 }
 

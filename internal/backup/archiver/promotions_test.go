@@ -31,7 +31,7 @@ func TestPromotionIsFound(t *testing.T) {
 		if b.now.Promotion != nil {
 			have = b.now.Promotion.ID()
 		}
-		if have != want || (b.superseded() != "") != (want != "") {
+		if b.now.Unrecorded != "" || have != want || (b.superseded() != "") != (want != "") {
 			t.Errorf("%q, %q instead of %q", have, b.superseded(), want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestPromotionIsFound(t *testing.T) {
 	if err := a.bucket.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.once(ctx); err == nil || b.now.Promotion == nil {
+	if err := p.once(ctx); err == nil || b.now.Promotion == nil || b.now.Unrecorded != err.Error() {
 		t.Errorf("%v, %+v", err, b.now)
 	}
 	a.bucket = there

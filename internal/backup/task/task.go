@@ -270,6 +270,9 @@ type Archived struct {
 	// Archive.Withdraws once that is recorded.
 	Next      uint64 `json:"next,omitempty"`
 	Withdrawn uint64 `json:"withdrawn,omitempty"`
+	// Unrecorded is why the records of promotions could not be read last, or Archive.Withdraws not be recorded, "" for
+	// nothing.
+	Unrecorded string `json:"unrecorded,omitempty"`
 }
 
 // Result is what a Job reports.

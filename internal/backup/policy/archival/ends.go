@@ -48,6 +48,8 @@ func lastOf(f Facts, number int64) (last binlog.GTID, why string) {
 				e.Position, archived)
 		}
 	}
+	// It is a second of the operator's: what nodes have reported may be older. A statement that is later still makes the
+	// token void once the archive has it.
 	if f.Alike.IsZero() || f.Now.Sub(f.Alike) < settleTime {
 		return last, fmt.Sprintf("all nodes end at %s: waiting for what may have begun before they refused writes", archived)
 	}

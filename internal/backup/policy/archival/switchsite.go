@@ -21,6 +21,12 @@ const (
 
 const voiding = "the store is to have it recorded that the token is void"
 
+// Urgent reports whether clients wait for what nodes, or the store, are about to answer.
+func Urgent(s *v1alpha1.SwitchSiteStatus) bool {
+	return s != nil && (s.Phase == v1alpha1.SwitchStopping || s.Phase == v1alpha1.SwitchWithdrawing &&
+		s.Message == voiding)
+}
+
 // SwitchSite brings status.switchSite up to date, after Supersede. It is pure. Each step is written down before
 // anything is done for it: nodes refuse writes because of the status, and the archiver makes a token void because of
 // it. A token that was given once is taken back only by the store: the other cluster may have used it.
@@ -97,8 +103,17 @@ func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 	c.Status.SwitchSite = next
 }
 
-// unread is why the archiver does not know the store that there is now, "" where it does.
+// unread is why the archiver does not know the store that there is now, or has archived nothing, "" where it has.
 func (f Facts) unread() string {
+	why := f.unanswered()
+	if a := f.Archived; why == "" && (a.GTID == "" || a.Checksum == "") {
+		why = "the archiver has archived nothing yet"
+	}
+	return why
+}
+
+// unanswered is why it is not known what the store has recorded, "" where it is.
+func (f Facts) unanswered() string {
 	const has = "the archiver has to have read the store, "
 	switch a := f.Archived; {
 	case a == nil && f.Problem.Message != "":
@@ -109,8 +124,6 @@ func (f Facts) unread() string {
 		return has + "and still uses another one, or is of an earlier release: it is about to be replaced"
 	case a.Next == 0:
 		return has + "and has not yet: the message of PointInTimeRecoverable has what keeps it from that"
-	case a.GTID == "" || a.Checksum == "":
-		return has + "and has archived nothing yet"
 	}
 	return ""
 }
@@ -147,20 +160,31 @@ func (f Facts) late(s *v1alpha1.SwitchSiteStatus) bool {
 func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
 	s := c.Status.SwitchSite
 	if id := c.Status.Identity; s.Token == nil && id != "" && id != string(c.UID) {
-		s.Message = fmt.Sprintf("this resource was created again, and a token may have been given for the archive of the one "+
-			"before, with the uid %s. Make sure that no cluster takes over with it (remove spec.cutover there), then: kubectl "+
-			"patch galeracluster %s -n %s --subresource=status --type=merge -p "+
-			`'{"status":{"switchSite":{"phase":"TakenBack","token":null,"message":null}}}'`, id, c.Name, c.Namespace)
+		s.Message = "this resource was created again, and a token may have been given for the archive of the one before, " +
+			"with the uid " + id + ". " + byHand(c)
 		return
 	}
-	if s.Token == nil {
-		if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message != "" {
-			return
+	why := cmp.Or(f.moved(s), f.unanswered(), f.Problem.Message) // with a problem the archiver stays as it is
+	switch {
+	case why != "":
+	case s.Token != nil:
+		why = f.Archived.Unrecorded
+	default:
+		if why = f.unread(); why == "" {
+			s.Location = new(location.Of(f.Store))
+			s.Token = f.token(c, f.Archived.GTID, string(c.UID))
 		}
-		s.Location = new(location.Of(f.Store))
-		s.Token = f.token(c, f.Archived.GTID, string(c.UID))
 	}
-	s.Message = cmp.Or(f.moved(s), voiding)
+	if s.Message = cmp.Or(why, voiding); why != "" && (s.StartedAt == nil || f.late(s)) {
+		s.Message += ". Where the store is lost for good: " + byHand(c)
+	}
+}
+
+// byHand is how a person has nodes accept writes again where no store decides.
+func byHand(c *v1alpha1.GaleraCluster) string {
+	return fmt.Sprintf("Make sure that no cluster takes over with the token, or has (remove spec.cutover there, or "+
+		"delete that cluster), then: kubectl patch galeracluster %s -n %s --subresource=status --type=merge -p "+
+		`'{"status":{"switchSite":{"phase":"TakenBack","token":null,"message":null}}}'`, c.Name, c.Namespace)
 }
 
 // token is the one for a cluster.

@@ -157,7 +157,8 @@ func TestSwitchSiteIsNotBegun(t *testing.T) {
 		"it does not answer":        {func(s *site) { s.f.Archived, s.f.Silent = nil, "no pod" }, "does not answer: no pod"},
 		"it does not run": {func(s *site) { s.f.Archived, s.f.Problem = nil, Problem{Message: "no Secret"} },
 			"does not run: no Secret"},
-		"a copy of the manifest": {func(s *site) { s.c.UID = "dddddddd-1" }, `another cluster, which has had the same manifest`},
+		"a copy of the manifest": {func(s *site) { s.c.UID = "dddddddd-1" },
+			"another cluster, which has had the same manifest"},
 	} {
 		s := newSite(t)
 		tc.change(s)
@@ -174,7 +175,8 @@ func TestSwitchSiteIsNotBegun(t *testing.T) {
 	s.sees(v1alpha1.SwitchTakenBack, "has not yet")
 	s.f.Archived.Next, s.f.Now = 4, at.Add(time.Minute)
 	s.sees(v1alpha1.SwitchStopping, "")
-	if s := s.c.Status.SwitchSite; s.Number != at.Unix() || *s.Location != location.Of(stored("backups")) || s.StartedAt.IsZero() {
+	if s := s.c.Status.SwitchSite; s.Number != at.Unix() || *s.Location != location.Of(stored("backups")) ||
+		s.StartedAt.IsZero() {
 		t.Errorf("%+v", s)
 	}
 	s = newSite(t)
@@ -234,6 +236,7 @@ func TestLostSwitchSite(t *testing.T) {
 		answer := s.f.Archived
 		s.f.Archived, s.f.Silent = nil, "no pod"
 		s.sees(v1alpha1.SwitchWithdrawing, "does not answer: no pod")
+		s.sees(v1alpha1.SwitchWithdrawing, "Where the store is lost for good: ")
 		s.f.Archived = answer
 		s.f.Store = stored("others")
 		s.sees(v1alpha1.SwitchWithdrawing, "still uses another one")
@@ -263,6 +266,38 @@ func TestLostSwitchSite(t *testing.T) {
 	s.sees(v1alpha1.SwitchTaken, "")
 }
 
+// TestWithdrawalIsHeldUp: what keeps a token from being made void is reported, and after ten minutes also how a person
+// has nodes accept writes all the same. That nothing is archived any more does not keep it from that.
+func TestWithdrawalIsHeldUp(t *testing.T) {
+	s := newSite(t)
+	s.c.Namespace, s.c.Name = "prod", "shop"
+	if s.offered(); Urgent(s.c.Status.SwitchSite) {
+		t.Error("a person is waited for, and the archiver is asked in a hurry")
+	}
+	s.ask("")
+	s.answer(4, "").Unrecorded = "access denied"
+	if s.sees(v1alpha1.SwitchWithdrawing, "access denied"); Urgent(s.c.Status.SwitchSite) {
+		t.Error("a store that refuses is asked in a hurry")
+	}
+	if m := s.c.Status.SwitchSite.Message; strings.Contains(m, "lost for good") {
+		t.Errorf("%q, after a moment", m)
+	}
+	s.f.Now = s.f.Now.Add(stopTime + time.Second)
+	s.sees(v1alpha1.SwitchWithdrawing, "access denied. Where the store is lost for good: Make sure that no cluster takes "+
+		"over with the token, or has (remove spec.cutover there, or delete that cluster), then: kubectl patch galeracluster "+
+		"shop -n prod --subresource=status")
+	s.answer(4, "")
+	if s.sees(v1alpha1.SwitchWithdrawing, voiding); !Urgent(s.c.Status.SwitchSite) ||
+		s.c.Status.SwitchSite.Message != voiding {
+		t.Errorf("%+v", s.c.Status.SwitchSite)
+	}
+	s.f.Problem.Message = "waiting for the check of the store"
+	s.sees(v1alpha1.SwitchWithdrawing, s.f.Problem.Message)
+	s.f.Problem.Message = ""
+	s.c.Status.SwitchSite.Token = nil // as after a loss of the status
+	s.sees(v1alpha1.SwitchWithdrawing, "has archived nothing yet")
+}
+
 // TestSwitchSiteExpires: without a token, nodes do not refuse writes for good, and nothing is begun again by itself.
 func TestSwitchSiteExpires(t *testing.T) {
 	s := newSite(t)
@@ -271,8 +306,8 @@ func TestSwitchSiteExpires(t *testing.T) {
 	s.f.Now = s.f.Now.Add(stopTime)
 	s.sees(v1alpha1.SwitchStopping, "refuse writes")
 	s.f.Now = s.f.Now.Add(time.Second)
-	s.sees(v1alpha1.SwitchExpired, "refuse writes, or until their agents are replaced if those are of an earlier release: "+
-		"shop-0")
+	s.sees(v1alpha1.SwitchExpired, "refuse writes, or until their agents are replaced if those are of an earlier "+
+		"release: shop-0")
 	s.f.Ends[0] = End{"shop-0", s.c.Status.SwitchSite.Number, "0-1-30", true}
 	s.sees(v1alpha1.SwitchExpired, "shop-0")
 	s.ask("")
