@@ -11,19 +11,25 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 	var first, second *harness.Cluster
+	var ns string
 
 	BeforeAll(func(ctx SpecContext) {
 		var objects *harness.ObjectStore
 		first, objects = archivedCluster(ctx)
 		second = secondSite(ctx, first, objects)
+		ns = second.Namespace
 		for _, of := range []*harness.Cluster{first, second} { // accounts are not followed
 			Expect(client(ctx, of).Exec(ctx, of.Name+"-primary", "CREATE USER app IDENTIFIED BY 'app'",
 				"GRANT ALL ON sites.* TO app")).To(Succeed())
@@ -70,7 +76,7 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 		w.acknowledges(ctx, 20)
 		Eventually(func() error { // the channel of the second one may still be made anew
 			out, notes, err := tryKubectlGalera(ctx, first.Namespace, "switch-site", first.Name, "--to", second.Name,
-				"--to-namespace", second.Namespace)
+				"--to-namespace", ns)
 			if err != nil && !strings.Contains(err.Error(), "nothing was changed") {
 				return StopTrying(notes).Wrap(err)
 			}
@@ -101,6 +107,19 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 		_, err := client(ctx, first).As("app", nil).WithPassword("app").QueryPod(ctx, first.Name+"-1",
 			"INSERT INTO sites.t VALUES (-1) RETURNING id")
 		Expect(err).To(MatchError(ContainSubstring("read-only")))
+
+		By("losing that the second one has taken over")
+		by, have := status(ctx, first).Superseded.ID, &v1alpha1.GaleraCluster{}
+		have.Namespace, have.Name = first.Namespace, first.Name
+		Expect(kube.Status().Patch(ctx, have, kubeclient.RawPatch(types.MergePatchType,
+			[]byte(`{"status":{"superseded":null}}`)))).To(Succeed())
+		Consistently(func(o Gomega) {
+			config := &corev1.ConfigMap{}
+			o.Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: first.Name + "-config"}, config)).
+				To(Succeed())
+			o.Expect(config.Data).To(HaveKeyWithValue(agentapi.ConfigKey, ContainSubstring(`"refuse":true`)))
+		}).WithTimeout(10 * time.Second).WithPolling(100 * time.Millisecond).Should(Succeed())
+		Expect(status(ctx, first).Superseded).To(HaveField("ID", by))
 	}, SpecTimeout(10*time.Minute))
 })
 
