@@ -176,8 +176,9 @@ func backText(c *v1alpha1.GaleraCluster, b external.Back) string {
 		say("\n# 2. The cluster's CA. Copy it to the old server, as %s:", b.CA)
 		say("kubectl get configmap %s-ca -n %s -o jsonpath='{.data.ca\\.crt}'", c.Name, c.Namespace)
 	}
-	say("\n# 3. On the old server, as root. The host leads from there to the Service %s-primary, and the nodes' "+
-		"certificate names it (spec.tls.certificate.dnsNames):", c.Name)
+	// SET GLOBAL gtid_slave_pos and mariadb-backup may wait for each other, without an end.
+	say("\n# 3. On the old server, as root, while no backup of it is made. The host leads from there to the Service "+
+		"%s-primary, and the nodes' certificate names it (spec.tls.certificate.dnsNames):", c.Name)
 	for _, statement := range b.Statements() {
 		say("%s;", statement)
 	}

@@ -112,7 +112,7 @@ func (e *comparison) hold(ctx context.Context, c *v1alpha1.GaleraCluster, at str
 	if err := e.annotate(ctx, c, at); err != nil {
 		return fmt.Errorf("stopping the channel: %w", err)
 	}
-	return e.await(ctx, timeout, task{cluster: c.Name, late: "the nodes do not stop at " + at,
+	return e.await(ctx, timeout, task{cluster: c.Name, late: "the nodes do not all stop",
 		goesOn: "the cluster goes on following", poll: e.pollCluster(c.Name, heldLine(c.Followed(), at))})
 }
 
@@ -126,7 +126,11 @@ func heldLine(source v1alpha1.ExternalHost, at string) func(*v1alpha1.GaleraClus
 			return "", false, movedTo(now, source)
 		}
 		held := c.Status.Replication != nil && c.Status.Replication.Held == at
-		return "waiting until the nodes stop at " + at, held, nil
+		position, _, _ := strings.Cut(at, "@") // what follows is when the nodes go on by themselves
+		if position == agentapi.HoldNow {
+			return "waiting until the nodes stop where they are", held, nil
+		}
+		return "waiting until the nodes stop at " + position, held, nil
 	}
 }
 

@@ -91,6 +91,18 @@ func TestCutoverLines(t *testing.T) {
 	}
 }
 
+// TestHeldLine: the time at which nodes go on by themselves is not shown as a part of where they stop.
+func TestHeldLine(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+	for at, want := range map[string]string{"now@T": "waiting until the nodes stop where they are",
+		"0-1-7@T": "waiting until the nodes stop at 0-1-7"} {
+		if line, _, err := heldLine(c.Followed(), at)(c); err != nil || line != want {
+			t.Errorf("%s: %q, %v", at, line, err)
+		}
+	}
+}
+
 // TestCutoverRefuses: a cluster that follows, and has no spec.cutover yet, is cut over; one that has another cluster's,
 // or flags that do not fit what it follows, is not.
 func TestCutoverRefuses(t *testing.T) {

@@ -173,6 +173,20 @@ func written(c *v1alpha1.GaleraCluster, f followedFacts) string {
 	return "what " + followedName(c, f) + " writes"
 }
 
+// holding is what a cluster waits for whose nodes hold the channel.
+func holding(c *v1alpha1.GaleraCluster, f followedFacts) string {
+	position, until, _ := strings.Cut(f.held, "@")
+	if c.Spec.ReplicaOf != nil {
+		return "no node applies more of " + c.FollowedName() + " than " + position + ", with which this cluster takes over"
+	}
+	at := "at " + position
+	if position == agentapi.HoldNow {
+		at = "where they are"
+	}
+	return "no node applies " + written(c, f) + ", until it is compared with the nodes, or until " + until +
+		". They stop " + at
+}
+
 func channelState(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
 	source := followedName(c, f)
@@ -182,8 +196,7 @@ func channelState(in Input) condition {
 	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
 		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
 	case f.node == "" && f.held != "":
-		return no(v1alpha1.ReasonChannelHeld, "no node applies "+written(c, f)+", until it is compared with the nodes. "+
-			"Held at: "+f.held)
+		return no(v1alpha1.ReasonChannelHeld, holding(c, f))
 	case f.node == "" && f.waiting != "":
 		return no(v1alpha1.ReasonChannelStarting, "no node applies "+written(c, f)+". "+f.waiting)
 	case f.node == "":

@@ -64,7 +64,7 @@ func TestFollowing(t *testing.T) {
 			want: "False ChannelStarting", says: "n-0: the credentials", role: v1alpha1.RoleFollower,
 			available: "False Following"},
 		"is held": {of: [3]*agentapi.Following{held("now@T"), held("now@T"), held("now@T")}, want: "False ChannelHeld",
-			says: "now@T", role: v1alpha1.RoleFollower, available: "False Following", held: "now@T"},
+			says: "until T. They stop where they are", role: v1alpha1.RoleFollower, available: "False Following", held: "now@T"},
 		"one is not held yet": {of: [3]*agentapi.Following{held("0-1-9@T"), held("now@T"), held("0-1-9@T")},
 			want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
 		"one that is held does not answer": {of: [3]*agentapi.Following{held("now@T"), nil, held("now@T")},
@@ -114,6 +114,26 @@ func TestFollowing(t *testing.T) {
 			tc.source != "" && r.Source != tc.source ||
 			r.Received != tc.received || r.Held != tc.held || !strings.Contains(r.Waiting, tc.waiting) {
 			t.Errorf("%s: %q %q, %q, %+v", name, got, message, available, r)
+		}
+	}
+}
+
+// TestHolding: what is waited for while nodes hold the channel is named without the time that ends the year 9999.
+func TestHolding(t *testing.T) {
+	server, archive := &v1alpha1.GaleraCluster{}, &v1alpha1.GaleraCluster{}
+	server.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+	archive.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
+	for want, c := range map[string]struct {
+		of   *v1alpha1.GaleraCluster
+		held string
+	}{
+		"no node applies what db writes, until it is compared with the nodes, or until T. They stop at 0-1-9": {server,
+			"0-1-9@T"},
+		"no node applies more of the archive of prod/shop than 0-1-9, with which this cluster takes over": {archive,
+			"0-1-9@9999-01-01T00:00:00Z"},
+	} {
+		if got := holding(c.of, followedFacts{held: c.held}); got != want {
+			t.Errorf("%s, want\n%s", got, want)
 		}
 	}
 }
