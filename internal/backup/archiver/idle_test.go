@@ -65,3 +65,20 @@ func TestTimeOfAnotherArchiver(t *testing.T) {
 			h.Held, h.Low, err)
 	}
 }
+
+// TestArchivedStays: a time that was called archived once stays so, though one that is asked for later is earlier: a
+// clock was set, or another archiver has named it.
+func TestArchivedStays(t *testing.T) {
+	r := reading(newServer("a"), newServer("b"), newServer("c"))
+	r.store, r.at, r.through = newStore(t), place{binlog.Head{Number: 1, Last: gtid(6)}}, noon
+	for _, c := range []struct{ asked, want time.Duration }{{-time.Minute, 0}, {time.Minute, time.Minute}} {
+		r.stored = time.Time{}
+		if err := r.flush(t.Context(), noon.Add(c.asked)); err != nil {
+			t.Fatal(err)
+		}
+		have, err := r.store.idle(t.Context(), r.at)
+		if want := noon.Add(c.want); err != nil || !have.Time.Equal(want) || !r.through.Equal(want) {
+			t.Errorf("%s: %+v, and %s, %v", c.asked, have, r.through, err)
+		}
+	}
+}

@@ -343,7 +343,9 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		return nil
 	}
 	r.accepted()
-	r.held = max(r.held, r.past) // what was committed by then is in what the nodes had when they were asked later
+	through = binlog.Later(r.archiver.through, through) // a time that was called archived stays so
+	// what was committed by then is in what the nodes had when they were asked later
+	r.held = max(r.held, r.past)
 	if time.Since(r.stored) >= throughEvery {
 		// the store that is away is found by it, too: until it has answered, nothing is asked to be archived
 		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number,
@@ -353,7 +355,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		r.stored = time.Now()
 		r.reports.through(through)
 	}
-	if r.archiver.through = binlog.Later(r.archiver.through, through); r.alike {
+	if r.archiver.through = through; r.alike {
 		r.view = r.at0.view
 	}
 	r.reports.idle(r.last)

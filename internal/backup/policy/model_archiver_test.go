@@ -285,8 +285,9 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) == 0 {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
 			a.held = w.seqno
-			w.through = binlog.Through{Time: w.early(a, asked...), Last: a.at.Last, Segment: a.at.Number, Held: a.held}
-			if a.through = binlog.Later(a.through, w.through.Time); compared {
+			a.through = binlog.Later(a.through, w.early(a, asked...))
+			w.through = binlog.Through{Time: a.through, Last: a.at.Last, Segment: a.at.Number, Held: a.held}
+			if compared {
 				a.view = w.view
 			}
 			if proved {
