@@ -200,11 +200,11 @@ func seqno(before, own, node int64) int64 {
 func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, error) {
 	h := r.open.head
 	ask, cancel := context.WithTimeout(ctx, confirmTime)
-	defer cancel()
 	now, err := r.archiver.ask(ask, r.node)
+	cancel()
 	at := now.seqno
 	if err != nil {
-		at = r.seqnoOfAnother(ask)
+		at = r.seqnoOfAnother(ctx)
 	} else if err := r.still(now); err != nil {
 		return h, err
 	}
@@ -226,6 +226,8 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 
 // seqnoOfAnother is that of another node in the line of history of the one that does not answer, 0 for none.
 func (r *reader) seqnoOfAnother(ctx context.Context) int64 {
+	ctx, cancel := context.WithTimeout(ctx, confirmTime) // the node may have taken all of its own, and given no answer
+	defer cancel()
 	for _, other := range r.all.synced {
 		if other.name() == r.node.name() {
 			continue

@@ -8,15 +8,17 @@ func TestSeqnos(t *testing.T) {
 	for name, c := range map[string]struct {
 		ahead int64 // how many more seqnos there were when the chain began
 		down  int   // how many nodes do not answer when the segment is stored
+		hangs bool  // the one that is followed does not even refuse
 		want  bool
 	}{
-		"all answer":                           {0, 0, true},
-		"the one that is followed does not":    {0, 1, true},
-		"nor does another one":                 {0, 2, true},
-		"none answers":                         {0, 3, true},
-		"the chain began later":                {1, 0, true},
-		"and the one that is followed is away": {1, 2, true},
-		"and all are":                          {1, 3, false},
+		"all answer":                           {0, 0, false, true},
+		"the one that is followed does not":    {0, 1, false, true},
+		"nor does another one":                 {0, 2, false, true},
+		"none answers":                         {0, 3, false, true},
+		"the chain began later":                {1, 0, false, true},
+		"and the one that is followed is away": {1, 2, false, true},
+		"and it hangs":                         {1, 1, true, true},
+		"and all are away":                     {1, 3, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(w *world) {
@@ -33,10 +35,13 @@ func TestSeqnos(t *testing.T) {
 				views(0)
 				w.commit(6)
 				w.pass(interval / 4)
+				w.a.mu.Lock()
+				w.a.hangs = c.hangs
+				w.a.mu.Unlock()
 				for _, s := range w.servers()[:c.down] {
 					s.fail("killed")
 				}
-				w.pass(3 * interval)
+				w.pass(3*interval + confirmTime)
 				w.expect("@5 @5 6-6")
 				if h := w.heads()[2]; h.Seqnos != c.want || c.want && h.Held != 6 {
 					t.Errorf("%+v", h)

@@ -239,6 +239,7 @@ type server struct {
 	since   int64         // it has a binary log of its own since then
 	views   int64         // how many seqnos the group's views have taken
 	ahead   time.Duration // of its clock
+	hangs   bool          // it answers no question
 	applied string        // of a source
 	changed chan struct{}
 }
@@ -329,9 +330,18 @@ func (s *server) name() string { return s.host }
 
 func (s *server) close() {}
 
-func (s *server) position(context.Context) (at position, err error) {
+func (s *server) position(ctx context.Context) (at position, err error) {
+	s.mu.Lock()
+	hangs := s.hangs
+	s.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return at, ctx.Err()
+	}
 	at.local = binlog.GTID{Domain: 1, Server: 1}
 	all := map[binlog.GTID]string{}
 	for _, l := range s.log {

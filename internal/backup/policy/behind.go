@@ -17,13 +17,28 @@ func mayHold(heads []binlog.Head, first int, b Base, t binlog.Target, through bi
 	i := first
 	for ; i < len(heads) && (i == first || belongs(b, heads[i]) && Break(heads[i-1], heads[i]) == ""); i++ {
 		if why, done := of.see(heads[i]); done || why != "" {
-			return why
+			return otherwise(why)
 		}
 	}
 	if last := heads[i-1]; through.Segment == last.Number && through.Last == last.Last && through.Held > last.From {
 		of.held = max(of.held, through.Held)
 	}
-	return of.ends()
+	switch {
+	case t.GTID.Follows(heads[i-1].Last) && t.GTID != b.GTID: // it is not archived
+		return ""
+	case of.early():
+		return fmt.Sprintf("the archive does not show yet whether the backup %s ends with %s: nothing was archived since it "+
+			"began. Ask again once something was written to the cluster, or for the latest transaction", b.ID, t)
+	}
+	return otherwise(of.ends())
+}
+
+// otherwise adds to why a backup is refused what to do.
+func otherwise(why string) string {
+	if why == "" {
+		return ""
+	}
+	return why + ". Begin with an earlier backup, or restore this one without a point in time"
 }
 
 // behind finds out whether a base may hold a statement that changes tables, though that has a later number than the
@@ -95,6 +110,11 @@ func (b *behind) ends() string {
 			"backup has after that may be later than %s", b.ID, b.Seqno, b.held, b.target)
 	}
 	return ""
+}
+
+// early reports whether it is not shown because nothing was archived since the chain began.
+func (b *behind) early() bool {
+	return b.may == 0 && b.held == 0 && b.ends() != ""
 }
 
 // lower reports why the base's node may number transactions lower than the archive, by one that is after the base: each

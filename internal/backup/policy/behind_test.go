@@ -169,10 +169,67 @@ func TestBeyond(t *testing.T) {
 		"its last one is not":             {named, 102, false},
 		"where a node was, without names": {binlog.Head{Last: gtid(12), Seqno: 102}, 101, true},
 		"and not after the base":          {binlog.Head{Last: gtid(12), Seqno: 102}, 102, false},
+		"what it is known to end after":   {binlog.Head{Seqnos: true, Last: gtid(12), Held: 102, From: 50}, 102, true},
+		"and the base is after that":      {binlog.Head{Seqnos: true, Last: gtid(12), Held: 102, From: 50}, 103, false},
+		"where the chain began":           {binlog.Head{Seqnos: true, Last: gtid(12), Held: 102, From: 102}, 102, false},
 		"where a chain begins":            {binlog.Head{Begins: true, Last: gtid(12), Seqno: 102}, 101, false},
 	} {
 		if beyond(c.h, Base{Seqno: c.seqno}) != c.want {
 			t.Errorf("%s: not %v", name, c.want)
+		}
+	}
+}
+
+// TestNothingYet: a chain has just begun, and nothing shows that its backup ends with its own GTID. That is no reason
+// to begin with another one. A GTID that is not archived yet is just that.
+func TestNothingYet(t *testing.T) {
+	s := newStore().begins(10, "it is the first")
+	s.heads[0].Held, s.heads[0].From = 1000, 1000
+	for name, c := range map[string]struct {
+		base, target uint64
+		held         int64
+		says         string
+	}{
+		"its own GTID":                      {10, 10, 1000, "Ask again once something was written"},
+		"its own GTID, and nothing follows": {10, 10, 1001, ""},
+		"the next one":                      {10, 11, 1000, "the archive ends before it"},
+		"the one before":                    {10, 9, 1000, "Ask again once something was written"},
+		"of one that is ahead":              {12, 12, 1000, "Ask again once something was written"},
+		"of one that is ahead, another one": {12, 13, 1000, "the archive ends before it"},
+	} {
+		_, err := Choose(s.heads, base("b1", c.base, 50), binlog.Target{GTID: gtid(c.target)},
+			binlog.Through{Segment: 1, Last: gtid(10), Held: c.held})
+		if (err == nil) != (c.says == "") || err != nil && (!strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), "earlier backup")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.heads[0].Held = 0 // an earlier build does not report it
+	if _, err := Choose(s.heads, base("b1", 10, 50), binlog.Target{GTID: gtid(10)}, binlog.Through{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOfferAfterTables: where statements that change tables alone follow a backup, a refusal offers what can be
+// restored.
+
+func TestOfferAfterTables(t *testing.T) {
+	s := newStore().begins(10, "it is the first")
+	s.heads[0].Held, s.heads[0].From = 1000, 1000
+	h := binlog.Head{First: gtid(11), Last: gtid(12), Transactions: 2, Seqnos: true, FirstTime: at(60), LastTime: at(70),
+		Earliest: at(60)}
+	h.AddAnchor(11, 0)
+	h.AddAnchor(12, 0)
+	s.put(h)
+	s.heads[1].Held = 1000
+	for _, seqno := range []int64{1000, 1001} { // a view was after its last transaction
+		b := base("b1", 10, 50)
+		b.Seqno = seqno
+		for _, target := range []binlog.Target{{GTID: gtid(13)}, {Time: at(99)}} {
+			_, err := Choose(s.heads, b, target, binlog.Through{})
+			if err == nil || !strings.Contains(err.Error(), "(0-1-12)") && !strings.Contains(err.Error(), "to 0-1-12") {
+				t.Errorf("%d, %s: %v", seqno, target, err)
+			}
 		}
 	}
 }

@@ -66,7 +66,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 			t, b.ID)
 	}
 	if why := mayHold(heads, first, b, t, through); why != "" {
-		return w, "", errors.New(why + ". Begin with an earlier backup, or restore this one without a point in time")
+		return w, "", errors.New(why)
 	}
 	heads = heads[first:]
 	for _, h := range heads {

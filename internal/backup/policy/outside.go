@@ -40,7 +40,7 @@ func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Ou
 	o := Outside{Target: w.target, Backup: w.base.ID, Why: why}
 	i := slices.IndexFunc(heads, func(h binlog.Head) bool {
 		end := h.Seqno
-		if h.Seqnos {
+		if h.Seqnos && len(h.Anchors) > 0 {
 			end = h.SeqnoAtLeast(h.Last.Seq)
 		}
 		return h.Unreadable == "" && !h.Empty() && belongs(w.base, h) && atOrAfter(h.Last, w.base.GTID) && end >= w.base.Seqno
@@ -53,7 +53,7 @@ func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Ou
 		return Before(w.base, t) == "" && why == "" && err == nil
 	}
 	for _, g := range []binlog.GTID{w.end.GTID, w.last.Start()} {
-		if atOrAfter(g, heads[i].Last) && accepted(binlog.Target{GTID: g}) {
+		if atOrAfter(g, heads[i].Last) && accepted(binlog.Target{GTID: heads[i].Last}) && accepted(binlog.Target{GTID: g}) {
 			o.First, o.Last = heads[i].Last, g
 			break
 		}

@@ -130,6 +130,9 @@ func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.H
 // beyond reports whether later segments are after a base by their seqnos. What is reported of a node, as where a chain
 // begins, may be later than what follows.
 func beyond(h binlog.Head, b Base) bool {
+	if h.Held > h.From && h.Held >= b.Seqno {
+		return true
+	}
 	if h.Seqnos {
 		return h.SeqnoAtLeast(h.Last.Seq) > b.Seqno
 	}
