@@ -212,6 +212,7 @@ type around struct {
 
 // goOn follows a node.
 func (a *archiver) goOn(ctx context.Context, node source, all around) error {
+	clear(a.clocks)
 	now, err := a.ask(ctx, node)
 	if err != nil {
 		return err
@@ -264,7 +265,10 @@ func (a *archiver) foreignTo(ctx context.Context, node source, now position, all
 		if len(policy.Foreign(a.at.Head, seen)) > 0 {
 			break
 		}
-		if at, err := other.position(ctx); err == nil && other.name() != node.name() {
+		if other.name() == node.name() {
+			continue
+		}
+		if at, err := a.ask(ctx, other); err == nil { // for its clock, too
 			seen, name = at.foreign, other.name()
 		}
 	}

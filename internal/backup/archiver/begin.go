@@ -57,7 +57,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		return fmt.Errorf("%s has the transactions of %s, and an archive is made of a cluster with up to %d",
 			n.name(), galera.Count(len(h.Foreign), "other server"), binlog.MaxForeign)
 	}
-	if confirmed {
+	if confirmed && a.judged().Doubt() == 0 {
 		h.Through = a.early(now)
 	}
 	stay := ""

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
@@ -39,6 +40,14 @@ func (a *archiver) judged() policy.Clock {
 func (a *archiver) early(t time.Time) time.Time { return t.Round(0).UTC().Add(a.judged().Early) }
 
 func (a *archiver) late(t time.Time) time.Time { return t.Round(0).UTC().Add(a.judged().Late) }
+
+// times bound transactions that were committed before a time of the own clock.
+func (a *archiver) times(before time.Time) binlog.Times {
+	if a.judged().Doubt() > 0 {
+		return binlog.Doubtful(a.through, a.early(before), a.late(before), a.at.LastTime)
+	}
+	return binlog.Between(a.through, a.late(before), a.at.LastTime)
+}
 
 // aheadBy is how far a clock is ahead of the own one, which showed asked before it was read and answered after that.
 func aheadBy(clock, asked, answered time.Time) time.Duration {

@@ -1,11 +1,13 @@
 package archiver
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
@@ -164,6 +166,101 @@ func TestPruneByClocks(t *testing.T) {
 		}
 		if s.report(t); len(s.doomed) != c.want {
 			t.Errorf("%s: %v", name, s.doomed)
+		}
+	}
+}
+
+// TestTwoClocks: while two halves of the clocks differ, a segment has the bounds of both, and no time is called
+// archived.
+func TestTwoClocks(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
+		play(t, func(w *world) {
+			w.pass(5 * interval)
+			w.stop()
+			w.alone = true
+			w.a.do(func() { w.a.ahead = ahead })
+			w.archiver, w.stop = w.start()
+			w.pass(5 * interval)
+			known := w.reportedThrough()
+			w.commit(6)
+			w.pass(2 * interval)
+			h := w.heads()[1]
+			near := func(what string, have, want time.Time) {
+				t.Helper()
+				if d := have.Sub(want); d.Abs() > 15*time.Second {
+					t.Errorf("%s ahead: %s is %s off", ahead, what, d)
+				}
+			}
+			near("the later bound", h.LateCeiling, time.Now().Add(max(0, ahead)))
+			near("the earlier one", h.Ceiling, binlog.Later(time.Now().Add(min(0, ahead)), known))
+			if w.pass(2 * throughEvery); !w.reportedThrough().Equal(known) || !h.Through.Equal(known) || !h.Low.Equal(known) {
+				t.Errorf("%s ahead: archived to %s, was %s: %+v", ahead, w.reportedThrough(), known, h)
+			}
+			w.reports.hear(time.Now().UTC().Format(http.TimeFormat))
+			w.pass(2 * interval)
+			w.commit(7)
+			w.pass(2 * interval)
+			if h := w.heads()[2]; !h.LateCeiling.IsZero() {
+				t.Errorf("%s ahead: three clocks: %+v", ahead, h)
+			}
+			near("what is archived", w.reportedThrough(), time.Now())
+		})
+	}
+}
+
+// TestClocksAtOnce: a segment that is stored before anything was asked for an interval goes by the clocks of all nodes.
+func TestClocksAtOnce(t *testing.T) {
+	play(t, func(w *world) {
+		w.pass(5 * interval)
+		w.stop()
+		w.a.do(func() { w.a.ahead = time.Hour })
+		w.archiver, w.stop = w.start()
+		w.pass(interval / 2)
+		for n := uint64(6); n < 8; n++ {
+			w.a.commitAs(gtid(n), strings.Repeat("x", 9<<20))
+		}
+		w.pass(time.Millisecond)
+		w.expect("@5 6-7")
+		if h := w.heads()[1]; !h.LateCeiling.IsZero() || time.Until(h.Ceiling) > time.Minute {
+			t.Errorf("%+v", h.Times)
+		}
+	})
+}
+
+// TestAskedAgain: a question of before a doubted segment was stored does not show that it was stored by then.
+func TestAskedAgain(t *testing.T) {
+	a := newServer("a")
+	a.commit(6)
+	for doubted, ahead := range map[bool]time.Duration{true: time.Hour, false: 0} {
+		r := reading(a, newServer("b"), newServer("c"))
+		r.store, r.known, r.at = newStore(t), time.Now(), place{binlog.Head{Number: 1, Last: gtid(5), Lines: a.lines}}
+		r.open = spoolOf(t, 1)
+		r.open.head.Transactions, r.open.head.First, r.open.head.Last = 1, gtid(6), gtid(6)
+		a.ahead, r.asked = ahead, noon
+		if err := r.flush(t.Context(), noon); err != nil || r.asked.IsZero() != doubted {
+			t.Errorf("doubted: %v, asked at %s, %v", doubted, r.asked, err)
+		}
+		if h := r.at.Head; h.LateCeiling.IsZero() == doubted || h.Through.IsZero() != doubted {
+			t.Errorf("doubted: %v, %+v", doubted, h)
+		}
+	}
+}
+
+// TestBeginsInDoubt: a chain that begins while two halves of the clocks differ has no time of its own.
+func TestBeginsInDoubt(t *testing.T) {
+	for heard, want := range map[bool]bool{true: false, false: true} {
+		a, b := newServer("a"), newServer("b")
+		for _, s := range []*server{a, b} {
+			s.commit(5)
+		}
+		b.ahead = -time.Hour
+		x := &archiver{store: newStore(t), reports: &board{}, refused: map[string]string{}, known: time.Now()}
+		if heard {
+			x.reports.asked = asked{-time.Hour, time.Now()}
+		}
+		err := x.begin(t.Context(), a, []source{a, b}, "it is the first")
+		if !errors.As(err, &begun{}) || x.at.Through.IsZero() == want {
+			t.Errorf("the API server's clock is known: %v; archived to %s, %v", heard, x.at.Through, err)
 		}
 	}
 }

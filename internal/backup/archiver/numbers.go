@@ -217,10 +217,12 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 	if h.Held = r.held; h.Seqnos {
 		h.Held = max(h.Held, r.seqnos.last)
 	}
-	h.Times = binlog.Between(r.archiver.through, r.late(time.Now()), r.at.LastTime)
+	h.Times = r.times(time.Now())
 	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
 		h.Bound(r.raw.earliest)
-	h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
+	if h.Through = r.archiver.through; h.LateCeiling.IsZero() {
+		h.Through = binlog.Later(h.Through, through) // without through no later one is sure
+	}
 	return h, nil
 }
 

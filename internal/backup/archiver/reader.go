@@ -137,7 +137,7 @@ func (r *reader) tick(ctx context.Context) error {
 	}
 	through := r.asked
 	r.asked, r.next = time.Time{}, through.Add(time.Duration(r.task.IntervalSeconds)*time.Second)
-	if !ended {
+	if !ended || r.judged().Doubt() > 0 { // no time is sure while two halves of the clocks differ
 		return r.flush(ctx, time.Time{})
 	}
 	return r.flush(ctx, r.early(through))
@@ -335,6 +335,9 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		r.from = r.node.name()
 		if r.view = ""; !through.IsZero() && r.alike {
 			r.view = r.at0.view
+		}
+		if !h.LateCeiling.IsZero() { // a later question shows that it was stored before that
+			r.asked = time.Time{}
 		}
 		r.drop()
 		return nil

@@ -16,16 +16,54 @@ func TestBetween(t *testing.T) {
 		after, before, latest time.Time
 		want                  Times
 	}{
-		"the clocks differ":              {second(20), second(40), none, Times{second(15), second(15), second(45)}},
-		"nothing is known before":        {none, second(40), none, Times{none, none, second(45)}},
-		"the last one was later":         {second(20), second(40), second(30), Times{second(15), second(30), second(45)}},
-		"the last one was even later":    {second(20), second(40), second(90), Times{second(15), second(90), second(90)}},
-		"the last one was earlier":       {second(20), second(40), second(10), Times{second(15), second(15), second(45)}},
-		"nothing before, but a last one": {none, second(40), second(30), Times{none, second(30), second(45)}},
+		"the clocks differ": {second(20), second(40), none,
+			Times{second(15), second(15), second(45), none}},
+		"nothing is known before": {none, second(40), none,
+			Times{none, none, second(45), none}},
+		"the last one was later": {second(20), second(40), second(30),
+			Times{second(15), second(30), second(45), none}},
+		"the last one was even later": {second(20), second(40), second(90),
+			Times{second(15), second(90), second(90), none}},
+		"the last one was earlier": {second(20), second(40), second(10),
+			Times{second(15), second(15), second(45), none}},
+		"nothing before, but a last one": {none, second(40), second(30),
+			Times{none, second(30), second(45), none}},
 	} {
 		if got := Between(c.after, c.before, c.latest); got != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestDoubtful: of two halves of the clocks, times go by the earlier one, and what is later by the other one is known.
+func TestDoubtful(t *testing.T) {
+	none := time.Time{}
+	for name, c := range map[string]struct {
+		after, early, late, latest time.Time
+		want                       Times
+		first, soonest             int
+	}{
+		"a clock is ahead": {second(20), second(40), second(90), none,
+			Times{second(20), second(20), second(40), second(95)}, 90, 35},
+		"and more was known before": {second(39), second(40), second(90), none,
+			Times{second(39), second(39), second(40), second(95)}, 90, 39},
+		"a clock is behind": {second(80), second(40), second(90), none,
+			Times{second(80), second(80), second(80), second(95)}, 80, 80},
+		"nothing is known before": {none, second(40), second(90), none,
+			Times{none, none, second(40), second(95)}, 90, 35},
+		"the last one was later": {second(20), second(40), second(90), second(99),
+			Times{second(20), second(99), second(99), second(99)}, 99, 99},
+	} {
+		got := Doubtful(c.after, c.early, c.late, c.latest)
+		if got != c.want || got.Soonest(second(c.first)) != second(c.soonest) {
+			t.Errorf("%s: %+v, at the soonest %s", name, got, got.Soonest(second(c.first)))
+		}
+		if end := (Head{Times: got}).End(); !end.Equal(got.LateCeiling) {
+			t.Errorf("%s: the segment ends at %s", name, end)
+		}
+	}
+	if got := (Times{Ceiling: second(40)}).Soonest(second(30)); got != second(30) {
+		t.Errorf("the clocks agree, and the first one is of %s", got)
 	}
 }
 

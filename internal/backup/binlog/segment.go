@@ -217,7 +217,7 @@ func (h *Head) AddAnchor(number uint64, seqno int64) {
 }
 
 // End is the latest time that the segment describes.
-func (h Head) End() time.Time { return Later(h.LastTime, h.Through, h.Ceiling) }
+func (h Head) End() time.Time { return Later(h.LastTime, h.Through, h.Ceiling, h.LateCeiling) }
 
 // Empty reports whether the segment has no binary log.
 func (h Head) Empty() bool { return h.Begins || h.Continues }

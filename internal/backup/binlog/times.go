@@ -13,6 +13,9 @@ type Times struct {
 	Low     time.Time `json:"low,omitzero"`
 	Floor   time.Time `json:"floor,omitzero"`
 	Ceiling time.Time `json:"ceiling,omitzero"`
+	// LateCeiling is set where clocks were in two halves, and nothing showed which one was right: it is the ceiling by the
+	// later half, and Ceiling that by the earlier one.
+	LateCeiling time.Time `json:"lateCeiling,omitzero"`
 }
 
 // Between are the bounds of transactions that were committed after one time and before another one. latest is the time
@@ -25,6 +28,23 @@ func Between(after, before, latest time.Time) Times {
 	t.Floor = Later(t.Low, latest)
 	t.Ceiling = Later(t.Ceiling, t.Floor)
 	return t
+}
+
+// Doubtful are the bounds where the time before which they were committed is early by one half of the clocks, and late
+// by the other one. What is known of after has no slack: a time that was called archived can still be restored.
+func Doubtful(after, early, late, latest time.Time) Times {
+	t := Times{Low: after, Floor: Later(after, latest)}
+	t.Ceiling = Later(early, t.Floor)
+	t.LateCeiling = Later(late.Add(ClockSlack), t.Ceiling)
+	return t
+}
+
+// Soonest is not after the commit of a transaction that was the first to say of itself first, as far as it was bounded.
+func (t Times) Soonest(first time.Time) time.Time {
+	if t.LateCeiling.IsZero() {
+		return first
+	}
+	return Later(t.Low, first.Add(t.Ceiling.Sub(t.LateCeiling)))
 }
 
 // Bound is the time of a transaction that says raw of itself, without regard to others.

@@ -69,6 +69,9 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 		return w, "", errors.New(why)
 	}
 	heads = heads[first:]
+	if why := doubtful(heads, b, t, through); why != "" {
+		return w, "", errors.New(why)
+	}
 	for _, h := range heads {
 		if why := ahead(h, b); why != "" && belongs(b, h) {
 			return w, "", errors.New(why)

@@ -49,6 +49,14 @@ func JudgeClock(ahead map[string]time.Duration) (c Clock) {
 	return c
 }
 
+// Doubt is how far two halves of the clocks differ, where nothing shows which of them are right; 0 where they agree.
+func (c Clock) Doubt() time.Duration {
+	if c.Off[halves] <= binlog.ClockSlack {
+		return 0
+	}
+	return c.Late - c.Early
+}
+
 // off is how far a clock is outside of those that agree.
 func (c Clock) off(d time.Duration) time.Duration { return min(d-c.Early, max(d-c.Late, 0)) }
 
@@ -86,6 +94,65 @@ func DescribeClocks(differing map[string]time.Duration) string {
 		return ""
 	}
 	slices.Sort(out)
-	return "clocks differ (" + strings.Join(out, ", ") +
-		"): set them, for times in the archive go by the clocks that agree"
+	why := "times in the archive go by the clocks that agree"
+	if _, both := differing[halves]; both {
+		why = "no time is called archived while nothing shows which of them are right"
+	}
+	return "clocks differ (" + strings.Join(out, ", ") + "): set them, for " + why
+}
+
+// doubtful reports why nothing shows which transactions were committed before the time of a target, "" when it is
+// shown: clocks were in two halves when a segment was stored. heads are those from the base on.
+func doubtful(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) string {
+	if t.Time.IsZero() {
+		return ""
+	}
+	for i, h := range heads {
+		switch {
+		case i > 0 && Break(heads[i-1], h) != "":
+			return ""
+		case h.Empty():
+			continue
+		case h.LateCeiling.IsZero() || atOrAfter(b.GTID, h.Last):
+			if !h.LastTime.Before(t.Time) { // later ones were committed after that
+				return ""
+			}
+			continue
+		}
+		from, to := h.Soonest(h.FirstTime), stored(heads[i:], through)
+		if t.Time.After(from) && t.Time.Before(to) {
+			return fmt.Sprintf("%s cannot be restored: when the transactions %s to %s were archived, the clocks that were "+
+				"known were in two halves, and nothing shows which of these transactions were committed before that time. Set a "+
+				"GTID, or a time that is not between %s and %s", t, h.First, h.Last, from.UTC().Format(time.RFC3339Nano),
+				to.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return ""
+}
+
+// mayPrecede reports whether transactions from a segment on may have been committed before a time.
+func mayPrecede(h binlog.Head, at time.Time) bool {
+	return h.Empty() || !h.FirstTime.IsZero() && h.Soonest(h.FirstTime).Before(at)
+}
+
+// stored is a time before which the first of some segments was stored: no time is called archived while clocks are in
+// two halves, and one that is has been asked for after that.
+func stored(heads []binlog.Head, through binlog.Through) time.Time {
+	first, last := heads[0], heads[len(heads)-1]
+	for _, h := range heads[1:] {
+		if h.Through.After(first.Through) {
+			return earlier(first.LateCeiling, h.Through)
+		}
+	}
+	if through.Segment == last.Number && through.Last == last.Last && through.Time.After(first.Through) {
+		return earlier(first.LateCeiling, through.Time)
+	}
+	return first.LateCeiling
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -70,3 +70,29 @@ func TestDifferingSteady(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoHalves: what time it is is not known while one half of the clocks differs from the other one.
+func TestTwoHalves(t *testing.T) {
+	const h = time.Hour
+	for name, c := range map[string]struct {
+		ahead map[string]time.Duration
+		want  time.Duration
+	}{
+		"none is known":           {nil, 0},
+		"all agree":               {map[string]time.Duration{"a": 4 * time.Second, "b": -4 * time.Second}, 0},
+		"of two, one is ahead":    {map[string]time.Duration{"a": h}, h},
+		"of two, one is behind":   {map[string]time.Duration{"a": -h}, h},
+		"of two, one is similar":  {map[string]time.Duration{"a": 5 * time.Second}, 0},
+		"of two, one is too late": {map[string]time.Duration{"a": 6 * time.Second}, 6 * time.Second},
+		"of three, one is wrong":  {map[string]time.Duration{"a": h, "b": 0}, 0},
+		"of four, one is wrong":   {map[string]time.Duration{"a": h, "b": 0, "c": time.Second}, 0},
+		"of four, two are":        {map[string]time.Duration{"a": h, "b": h, "c": 0}, h},
+		"of four, two, a little":  {map[string]time.Duration{"a": -6 * time.Second, "b": -6 * time.Second, "c": -2e9}, 0},
+	} {
+		clock := JudgeClock(c.ahead)
+		why := DescribeClocks(clock.Differing(nil))
+		if got := clock.Doubt(); got != c.want || strings.Contains(why, "no time is called archived") != (c.want > 0) {
+			t.Errorf("%s: %s, %q", name, got, why)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type Base struct {
 
 // from is the earliest time that a base and what follows lead to. heads are the segment that holds its last
 // transaction, or one before it, the one before that, which may end another chain, and those that begin before the
-// base's seqno: its node may number transactions lower than the archive.
+// base's seqno, for its node may number transactions lower than the archive, or may be of before that time.
 func (b Base) from(heads ...binlog.Head) time.Time {
 	at := b.Time
 	for _, h := range heads {
@@ -35,7 +35,9 @@ func (b Base) from(heads ...binlog.Head) time.Time {
 		case h.Unreadable != "":
 			at = binlog.Later(at, b.Time.Add(binlog.ClockSlack+1))
 		case !h.Empty() && (atOrAfter(b.GTID, h.First) || b.reaches(h)):
-			at = binlog.Later(at, h.LastTime.Add(1))
+			at = binlog.Later(at, h.LastTime.Add(1), h.LateCeiling)
+		case !h.Empty() && !h.LateCeiling.IsZero() && h.Soonest(h.FirstTime).Before(at):
+			at = binlog.Later(at, h.LateCeiling) // doubtful
 		}
 	}
 	return at

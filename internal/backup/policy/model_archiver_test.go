@@ -298,7 +298,7 @@ func (w *world) flush(a *archiver, mark bool) {
 	}
 	w.catchUp(a)
 	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Holes: a.holes, Transactions: len(a.read), Through: a.through,
-		Times: w.between(a.through, w.latest(a, asked...), a.at.LastTime), BeforeLast: a.at.Last}
+		Times: w.times(a, asked), BeforeLast: a.at.Last}
 	if mark {
 		h.Through = binlog.Later(a.through, w.early(a, asked...))
 	}

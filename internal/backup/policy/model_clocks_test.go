@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
@@ -86,8 +87,13 @@ func (w *world) early(a *archiver, asked ...int) time.Time {
 	return w.ownNow(a).Add(w.judged(a, asked).Early)
 }
 
-func (w *world) latest(a *archiver, asked ...int) time.Time {
-	return w.ownNow(a).Add(w.judged(a, asked).Late)
+// times bound what an archiver stores now.
+func (w *world) times(a *archiver, asked []int) binlog.Times {
+	c, now := w.judged(a, asked), w.ownNow(a)
+	if c.Doubt() > 0 {
+		return binlog.Doubtful(a.through, now.Add(c.Early), now.Add(c.Late), a.at.LastTime)
+	}
+	return w.between(a.through, now.Add(c.Late), a.at.LastTime)
 }
 
 // today is the time by which an archiver removes segments.
@@ -116,10 +122,34 @@ func init() {
 		minute(event{20, 0, 0}, event{23, 0, 0}))
 	mutants["an archiver knows no time that another one has stored"] = func(d *decisions) { d.outdated = true }
 	known["an archiver knows no time that another one has stored"] = unheard
+	mutants["of two halves of the clocks, either may be right"] = func(d *decisions) {
+		d.clock = func(ahead map[string]time.Duration) policy.Clock {
+			c := policy.JudgeClock(ahead)
+			c.Off = nil
+			return c
+		}
+	}
+	known["of two halves of the clocks, either may be right"] = halved
+	mutants["of two halves of the clocks, the earlier one is right"] = func(d *decisions) {
+		d.choose = chosenFrom(func(h binlog.Head) binlog.Head {
+			h.LateCeiling = time.Time{}
+			return h
+		})
+	}
+	// The archiver's own clock is behind, and one node answers; later all do.
+	known["of two halves of the clocks, the earlier one is right"] = slices.Concat(begins, []event{{8, 0, 0}, {27, 3, 4},
+		{15, 1, 0}, {15, 2, 0}, {11, 19, 0}, {11, 19, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 1}, {15, 1, 0}, {15, 2, 0},
+		{11, 19, 0}, {8, 0, 0}})
 	// The backup begins where the archive does.
 	known["a backup is as old as the clock of its Job says"] = slices.Concat([]event{{27, 5, 4}, {0, 1, 0}, {3, 0, 3},
 		{20, 0, 0}, {12, 0, 0}}, minute(), minute())
 }
+
+// halved is a schedule in which a segment is stored while the archiver knows its own clock and that of the node that it
+// follows, which is ahead. Later a time before that is called archived, by three clocks.
+var halved = []event{{24, 99, 247}, {12, 703, 333}, {15, 794, 9}, {26, 415, 288}, {15, 601, 989}, {27, 848, 819},
+	{7, 658, 651}, {2, 84, 674}, {3, 640, 507}, {9, 372, 485}, {15, 175, 870}, {11, 956, 904}, {8, 928, 72},
+	{10, 702, 538}, {10, 208, 315}}
 
 // unheard is a schedule in which an archiver stores a transaction of a node whose clock is behind, and another one has
 // stored a time that is later by the other clocks, and is reported.

@@ -113,6 +113,7 @@ var regressions = map[string][]event{
 	"a node with a full copy is followed, and what another server wrote is in the other nodes' binary logs": copied,
 	"an archiver stores a transaction of an earlier time than another one has stored":                       unheard,
 	"a chain begins with a node that lacks the last transaction, and no node answers when that is stored":   unanswered,
+	"a segment is stored while two clocks are known, and differ":                                            halved,
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},

@@ -60,7 +60,7 @@ func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Ou
 	}
 	from := binlog.Later(w.base.Time.Add(-1), heads[i].LastTime).Truncate(time.Second).Add(time.Second)
 	for _, at := range []time.Time{w.end.Time.Truncate(time.Second), w.last.LastTime.Truncate(time.Second)} {
-		if !at.Before(from) && accepted(binlog.Target{Time: at}) {
+		if !at.Before(from) && accepted(binlog.Target{Time: from}) && accepted(binlog.Target{Time: at}) {
 			o.From, o.To = from, at
 			break
 		}

@@ -93,7 +93,8 @@ func (a Archive) earliest(i int, first, last binlog.Head, bases []Base) (base Ba
 }
 
 // leads reports why a base does not lead from the segment i, the first one, to the last one; or the heads of the
-// segment that it leads into, of the one before, and of those after it that begin before its seqno.
+// segment that it leads into, of the one before, and of those after it that begin before its seqno, or may be of before
+// the time that it leads to.
 func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.Head, why string, err error) {
 	switch {
 	case b.why() != "":
@@ -118,7 +119,7 @@ func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.H
 		return nil, "", err
 	}
 	heads = []binlog.Head{before, h}
-	for k := i + of + 1; k < len(a.Numbers) && !beyond(h, b); k++ {
+	for k := i + of + 1; k < len(a.Numbers) && (!beyond(h, b) || mayPrecede(h, b.from(heads...))); k++ {
 		if h, err = a.Head(a.Numbers[k]); err != nil {
 			return nil, "", err
 		}
