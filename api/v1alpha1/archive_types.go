@@ -40,7 +40,7 @@ type PointInTime struct {
 	// writeLease has nodes accept writes only while two pods of the Deployment NAME-lease read in the store, every 5
 	// seconds, that no other cluster has taken over (spec.replicaOf): WITHOUT THAT FOR 30 SECONDS, FOR INSTANCE BECAUSE
 	// THE STORE CANNOT BE REACHED, ALL NODES REFUSE WRITES. A cluster that takes over accepts writes after that. It is
-	// in force once status.writeLease is Held, until that is gone: false counts once all nodes have heard of such a
+	// in force once status.writeLease is Held, until that is Ending: false counts once all nodes have heard of such a
 	// reading again. The store cannot be a volume, or have singleWriter. Default: false.
 	// +optional
 	WriteLease bool `json:"writeLease,omitempty"`

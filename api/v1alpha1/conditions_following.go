@@ -30,4 +30,6 @@ const (
 	ReasonSuperseded = "Superseded"
 	// ReasonWriteLeaseEnded: nodes refuse writes, because their lease is not renewed.
 	ReasonWriteLeaseEnded = "WriteLeaseEnded"
+	// ReasonWriteLeaseEnding: the lease is turned off, and is renewed until no node needs it any more.
+	ReasonWriteLeaseEnding = "WriteLeaseEnding"
 )

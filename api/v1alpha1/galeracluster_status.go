@@ -71,9 +71,10 @@ type GaleraClusterStatus struct {
 	SwitchSite *SwitchSiteStatus `json:"switchSite,omitempty"`
 
 	// writeLease is how far spec.backup.pointInTime.writeLease is in force: Starting while not all nodes have it; Held;
-	// Ended while nodes refuse writes because the lease is not renewed. Absent without it.
+	// Ended while nodes refuse writes because the lease is not renewed; Ending while it is turned off, and renewed for
+	// nodes that may need it still. Absent without it.
 	// +optional
-	// +kubebuilder:validation:Enum=Starting;Held;Ended
+	// +kubebuilder:validation:Enum=Starting;Held;Ended;Ending
 	WriteLease string `json:"writeLease,omitempty"`
 
 	// primary is the node behind the Service NAME-primary.

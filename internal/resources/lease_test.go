@@ -32,6 +32,15 @@ func TestLeaseOfNodes(t *testing.T) {
 	if !of().Lease || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
 		t.Error("nodes do not need it any more as soon as it is turned off")
 	}
+	c.Status.WriteLease = v1alpha1.WriteLeaseEnding
+	if of().Lease || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
+		t.Error("nodes that have yet to learn that they need it no longer are not reached any more")
+	}
+	c.Status.WriteLease = ""
+	if len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules {
+		t.Error("what renewed it is admitted for good")
+	}
+	c.Status.WriteLease = v1alpha1.WriteLeaseHeld
 	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
 	if of().Lease {
 		t.Error("nodes that follow need it")

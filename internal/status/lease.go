@@ -11,39 +11,31 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// nextLease is how far the lease is in force after this pass. It is recorded before the nodes need one: a pass
-// publishes what an earlier one has recorded.
+// nextLease is how far the lease is in force after this pass. It is recorded before the nodes need one, or do not any
+// more: a pass publishes what an earlier one has recorded.
 //
-//	""        → Starting  all nodes have heard of a renewal, or one needs one already: the status was lost
-//	Starting  → Held      all nodes accept writes by the lease only
-//	Held      → Ended     a node is to refuse writes
-//	Ended     → Held      none is
-//	all       → ""        none is wanted, and all nodes have heard of a renewal: another cluster may have taken over
-//	                      otherwise. A person who is certain that none has removes it
+//	"", Ending → Starting  all nodes serve, and have heard of a renewal, or one needs one already: the status was lost
+//	Starting   → Held      all nodes accept writes by the lease only
+//	Held       → Ended     a node is to refuse writes
+//	Ended      → Held      none is
 func nextLease(in Input, before string) string {
-	c := in.cluster()
-	all := func(of func(agentapi.LeaseReport) bool) bool {
-		for _, m := range in.Snapshot.Members {
-			if r := in.report(m.Name); r == nil || r.Lease == nil || !of(*r.Lease) {
-				return false
-			}
-		}
-		return len(in.Snapshot.Members) > 0
+	if !in.cluster().WantsWriteLease() {
+		return leaseUnwanted(in, before)
 	}
-	good := func(r agentapi.LeaseReport) bool { return r.Heard && !r.Ended }
-	switch wanted := c.WantsWriteLease(); {
-	case before == "" && !wanted, before != "" && !wanted && (!c.NeedsWriteLease() || all(good)):
-		return ""
-	case !wanted:
-		return before
-	}
+	guards := func(m galera.Member, r agentapi.LeaseReport) bool { return r.Guarded && !r.Ended }
 	switch before {
-	case "":
-		if guarded(in) || all(func(r agentapi.LeaseReport) bool { return r.Heard }) {
+	case "", v1alpha1.WriteLeaseEnding:
+		// One that receives an SST was started without it, and would have to be killed if the lease ended meanwhile.
+		if guarded(in) || allLeased(in, func(m galera.Member, r agentapi.LeaseReport) bool {
+			return r.Heard && takesWrites(m)
+		}) {
 			return v1alpha1.WriteLeaseStarting
 		}
+		if len(stillLeased(in)) == 0 {
+			return ""
+		}
 	case v1alpha1.WriteLeaseStarting:
-		if all(func(r agentapi.LeaseReport) bool { return r.Guarded && !r.Ended }) {
+		if allLeased(in, guards) {
 			return v1alpha1.WriteLeaseHeld
 		}
 	case v1alpha1.WriteLeaseHeld:
@@ -51,11 +43,51 @@ func nextLease(in Input, before string) string {
 			return v1alpha1.WriteLeaseEnded
 		}
 	case v1alpha1.WriteLeaseEnded:
-		if all(func(r agentapi.LeaseReport) bool { return r.Guarded && !r.Ended }) {
+		if allLeased(in, guards) {
 			return v1alpha1.WriteLeaseHeld
 		}
 	}
 	return before
+}
+
+// leaseUnwanted is the same of a lease that is not wanted.
+//
+//	Starting, Held, Ended → Ending  all nodes have heard of a renewal: another cluster may have taken over otherwise
+//	""                    → Ending  a node needs one: a person who is certain that none has taken over has removed it
+//	Ending                → ""      no node needs one any more: until then it is renewed, or those would refuse writes
+func leaseUnwanted(in Input, before string) string {
+	switch {
+	case !in.cluster().MayLease():
+		return ""
+	case before == "" && guarded(in), before == v1alpha1.WriteLeaseEnding && len(stillLeased(in)) > 0:
+		return v1alpha1.WriteLeaseEnding
+	case before == "", before == v1alpha1.WriteLeaseEnding:
+		return ""
+	case allLeased(in, func(_ galera.Member, r agentapi.LeaseReport) bool { return r.Heard && !r.Ended }):
+		return v1alpha1.WriteLeaseEnding
+	}
+	return before
+}
+
+// allLeased reports whether something is true of what each member reports of the lease.
+func allLeased(in Input, of func(galera.Member, agentapi.LeaseReport) bool) bool {
+	for _, m := range in.Snapshot.Members {
+		if r := in.report(m.Name); r == nil || r.Lease == nil || !of(m, *r.Lease) {
+			return false
+		}
+	}
+	return len(in.Snapshot.Members) > 0
+}
+
+// stillLeased are the nodes that need a lease, or may: their agents do not answer, or what is published has it still.
+func stillLeased(in Input) (names []string) {
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if m.Pod.Exists && (in.Config.Lease || r == nil || r.Lease != nil && r.Lease.Guarded) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // guarded reports whether a node accepts writes by the lease only.
@@ -83,6 +115,9 @@ func leaseEnded(in Input) *validate.Problem {
 	switch {
 	case len(names) == 0 || c.Refuses():
 		return nil
+	case !c.WantsWriteLease() && !c.NeedsWriteLease():
+		return passing(v1alpha1.ReasonWriteLeaseEnded, refusing(names)+" until it is read there that no lease is needed any "+
+			"more (ConfigMap "+c.Name+"-config), which takes kubelet a minute at most")
 	case c.Status.WriteLease == v1alpha1.WriteLeaseStarting:
 		return passing(v1alpha1.ReasonWriteLeaseEnded, refusing(names)+" until the pods of the Deployment "+c.Name+
 			"-lease have renewed the lease of spec.backup.pointInTime.writeLease. If they do not: "+noLease(c))
@@ -94,14 +129,30 @@ func leaseEnded(in Input) *validate.Problem {
 		refusing(names), c.Name, unwantedLease(c))
 }
 
+// leaseEnding reports whom a lease that is turned off is renewed for.
+func leaseEnding(in Input) *validate.Problem {
+	c, names := in.cluster(), stillLeased(in)
+	if c.Status.WriteLease != v1alpha1.WriteLeaseEnding || len(names) == 0 {
+		return nil
+	}
+	return passing(v1alpha1.ReasonWriteLeaseEnding, "the write lease is turned off, and is renewed until it is known that "+
+		"these nodes need it no longer: "+strings.Join(names, ", ")+". One whose agent does not answer has to return, or "+
+		"its pod to be deleted. To wait no longer: "+forgetLease(c))
+}
+
 // unwantedLease is what becomes of a lease that is not wanted any more.
 func unwantedLease(c *v1alpha1.GaleraCluster) string {
 	if c.WantsWriteLease() {
 		return ""
 	}
-	return fmt.Sprintf(". That it is turned off counts then. If the store is lost, and it is certain that no other "+
-		"cluster has taken over, or will: kubectl patch galeracluster %s -n %s --subresource=status --type=merge -p "+
-		`'{"status":{"writeLease":null}}'`, c.Name, c.Namespace)
+	return ". That it is turned off counts then. If the store is lost, and it is certain that no other cluster has taken " +
+		"over, or will: " + forgetLease(c)
+}
+
+// forgetLease is the command that has nodes need no lease.
+func forgetLease(c *v1alpha1.GaleraCluster) string {
+	return kubectl("patch", "galeracluster", c.Name, "-n", c.Namespace, "--subresource=status", "--type=merge", "-p",
+		`{"status":{"writeLease":null}}`)
 }
 
 // noLease is why there is none, as the archive's status has it.

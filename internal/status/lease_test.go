@@ -5,6 +5,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -30,9 +31,10 @@ func reportLease(in Input, member int, r agentapi.LeaseReport) {
 }
 
 // TestNextLease: nodes need a lease once all have heard of one, or one of them has needed it before. It is held once
-// all need one.
+// all need one, and is renewed until none does.
 func TestNextLease(t *testing.T) {
-	const starting, held, ended = v1alpha1.WriteLeaseStarting, v1alpha1.WriteLeaseHeld, v1alpha1.WriteLeaseEnded
+	const starting, held, ended, ending = v1alpha1.WriteLeaseStarting, v1alpha1.WriteLeaseHeld, v1alpha1.WriteLeaseEnded,
+		v1alpha1.WriteLeaseEnding
 	none, heard := agentapi.LeaseReport{}, agentapi.LeaseReport{Heard: true}
 	good := agentapi.LeaseReport{Heard: true, Guarded: true}
 	gone := agentapi.LeaseReport{Guarded: true, Ended: true}
@@ -53,12 +55,16 @@ func TestNextLease(t *testing.T) {
 		"none does":                          {ended, good, good, nil, held},
 		"one was not asked":                  {held, good, none, nil, held},
 		"the status was lost":                {"", none, gone, nil, starting},
-		"none is wanted any more":            {held, good, good, unwanted, ""},
+		"none is wanted any more":            {held, good, good, unwanted, ending},
 		"and one has heard of no renewal":    {held, good, none, unwanted, held},
 		"and one refuses writes":             {ended, good, gone, unwanted, ended},
-		"and a person is certain":            {"", gone, gone, unwanted, ""},
-		"and it was about to be":             {starting, heard, heard, unwanted, ""},
+		"and a person is certain":            {"", gone, gone, unwanted, ending},
+		"and it was about to be":             {starting, heard, heard, unwanted, ending},
 		"and is not known to be good at all": {starting, heard, gone, unwanted, starting},
+		"and one has not read it":            {ending, heard, good, unwanted, ending},
+		"and all have":                       {ending, heard, none, unwanted, ""},
+		"it is wanted again":                 {ending, heard, good, nil, starting},
+		"again, and none has it":             {ending, heard, none, nil, ""},
 		"no archive any more": {held, good, good, func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Backup.PointInTime.Enabled = false
 		}, ""},
@@ -76,6 +82,53 @@ func TestNextLease(t *testing.T) {
 	delete(in.Seen, "n-1")
 	if have := nextLease(in, starting); have != starting {
 		t.Errorf("with a node that is away: %q", have)
+	}
+	in = withLease(heard, "")
+	in.Snapshot.Members[2].Server.State = galera.NodeJoining
+	if have := nextLease(in, ""); have != "" {
+		t.Errorf("with a node that receives a copy: %q", have)
+	}
+}
+
+// TestLeaseEnding: a lease that is turned off is renewed until it is known of all nodes that they need it no longer. Who
+// is waited for is reported, and how to wait no longer.
+func TestLeaseEnding(t *testing.T) {
+	const ending = v1alpha1.WriteLeaseEnding
+	begin := func() Input {
+		in := withLease(agentapi.LeaseReport{Heard: true}, ending)
+		unwanted(in.Facts.Cluster)
+		return in
+	}
+	in := begin()
+	reports(t, "none has it", leaseEnding(in), "")
+	in.Config.Lease = true
+	if have := nextLease(in, ending); have != ending {
+		t.Errorf("the configuration has it: %q", have)
+	}
+	in.Config.Lease = false
+	reportLease(in, 0, agentapi.LeaseReport{Heard: true, Guarded: true})
+	delete(in.Seen, "n-2")
+	if have := nextLease(in, ending); have != ending {
+		t.Errorf("one has it, and one is away: %q", have)
+	}
+	reports(t, "who has it", firstProblem(in), v1alpha1.ReasonWriteLeaseEnding, "no longer: n-0, n-2.",
+		`'{"status":{"writeLease":null}}'`)
+	reportLease(in, 0, agentapi.LeaseReport{})
+	if have := nextLease(in, ending); have != ending {
+		t.Errorf("one is away: %q", have)
+	}
+	if have := nextLease(in, ""); have != "" {
+		t.Errorf("it is not to be waited for: %q", have)
+	}
+	in.Snapshot.Members[2].Pod.Exists = false
+	if have := nextLease(in, ending); have != "" {
+		t.Errorf("it has no pod: %q", have)
+	}
+	in = begin()
+	reportLease(in, 1, agentapi.LeaseReport{Guarded: true, Ended: true})
+	reports(t, "the store is lost", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "n-1 refuses writes", "shop-config")
+	if p := leaseEnded(in); p.Blocked {
+		t.Errorf("%+v", p)
 	}
 }
 

@@ -48,6 +48,7 @@ var checks = []check{
 	certManager,
 	renewalRefused,
 	requestRefused,
+	leaseEnding,
 	memberFailure,
 	sidecar,
 	volumes,

@@ -41,7 +41,8 @@ func TestWriteLease(t *testing.T) {
 		return func(c *v1alpha1.GaleraCluster) { c.Spec.Backup.StoreRef.Name = store }
 	}
 	must(t, update(in("elsewhere"))) // it is not held yet
-	for _, held := range []string{v1alpha1.WriteLeaseStarting, v1alpha1.WriteLeaseHeld, v1alpha1.WriteLeaseEnded} {
+	for _, held := range []string{v1alpha1.WriteLeaseStarting, v1alpha1.WriteLeaseHeld, v1alpha1.WriteLeaseEnded,
+		v1alpha1.WriteLeaseEnding} {
 		state(held)
 		for _, change := range []func(*v1alpha1.GaleraCluster){in("offsite"),
 			func(c *v1alpha1.GaleraCluster) { c.Spec.Backup.PointInTime = nil },
