@@ -48,7 +48,14 @@ func TestLeasedNodes(t *testing.T) {
 		go n.renewLease(t.Context(), pair(t, s.world.leaf), &renewing)
 	}
 	holds := func(want agentapi.LeaseReport) func(agentapi.Report) bool {
-		return func(r agentapi.Report) bool { return r.Lease != nil && *r.Lease == want && !r.Config.RestartNeeded }
+		return func(r agentapi.Report) bool {
+			if r.Lease == nil || r.Config.RestartNeeded {
+				return false
+			}
+			have := *r.Lease
+			have.Settled = false
+			return have == want
+		}
 	}
 	good := agentapi.LeaseReport{Guarded: true, Heard: true}
 	for _, n := range s.world.nodes {

@@ -22,4 +22,6 @@ type LeaseReport struct {
 	Guarded bool `json:"guarded,omitempty"`
 	Heard   bool `json:"heard,omitempty"`
 	Ended   bool `json:"ended,omitempty"`
+	// Settled reports whether Ended has been as it is for some seconds: nodes hear of renewals one after the other.
+	Settled bool `json:"settled,omitempty"`
 }

@@ -143,7 +143,8 @@ type Member struct {
 	Lines           []string
 	SafeToBootstrap bool
 	Draining        bool
-	// Leaseless reports whether it refuses writes because it has heard of no renewal of the site's lease.
+	// Leaseless reports whether it refuses writes because it has heard of no renewal of the site's lease, while others
+	// may have: not when all nodes begin to, or end.
 	Leaseless bool
 	// Server is nil while mariadbd does not answer.
 	Server *Server

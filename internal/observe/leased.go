@@ -34,3 +34,16 @@ func leased(f Facts, seen map[string]Seen, published agentapi.NodeConfig) bool {
 	}
 	return false
 }
+
+// leaseless reports whether a node with a role refuses writes, by what it reports of the lease. An outage of the store
+// begins and ends on one node after the other: the primary counts once it has refused writes for some time, another one
+// until it has accepted them for as long, so that the role does not move to and fro.
+func leaseless(r *agentapi.LeaseReport, role string) bool {
+	switch {
+	case r == nil || !r.Guarded:
+		return false
+	case role == v1alpha1.RolePrimary:
+		return r.Ended && r.Settled
+	}
+	return r.Ended || !r.Settled
+}

@@ -50,3 +50,33 @@ func TestLeased(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaseless: a lease ends, and returns, on one node after the other. The primary moves for neither, and does if its
+// lease alone has ended for some time.
+func TestLeaseless(t *testing.T) {
+	good := func(settled bool) *agentapi.LeaseReport {
+		return &agentapi.LeaseReport{Guarded: true, Heard: true, Settled: settled}
+	}
+	gone := func(settled bool) *agentapi.LeaseReport {
+		return &agentapi.LeaseReport{Guarded: true, Ended: true, Settled: settled}
+	}
+	for name, tc := range map[string]struct {
+		primary, other         *agentapi.LeaseReport
+		wantPrimary, wantOther bool
+	}{
+		"none is needed":               {nil, &agentapi.LeaseReport{Heard: true}, false, false},
+		"both have it":                 {good(true), good(true), false, false},
+		"it begins":                    {good(false), good(false), false, true},
+		"it ends at the primary first": {gone(false), good(true), false, false},
+		"it ends at the other first":   {good(true), gone(false), false, true},
+		"it has ended":                 {gone(true), gone(true), true, true},
+		"the other has it first":       {gone(true), good(false), true, true},
+		"the other alone has it":       {gone(true), good(true), true, false},
+		"the primary alone has it":     {good(true), gone(true), false, true},
+	} {
+		if leaseless(tc.primary, v1alpha1.RolePrimary) != tc.wantPrimary ||
+			leaseless(tc.other, v1alpha1.RoleReplica) != tc.wantOther {
+			t.Error(name)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 		m.Backup = r.Backup.ID
 	}
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
-	m.Leaseless = r.Lease != nil && r.Lease.Ended
+	m.Leaseless = leaseless(r.Lease, m.Pod.Role)
 	m.Publication, m.StaleTrust, m.KeepsOldKey = r.TLS.Installed, len(staleCAs(f, r, now)) > 0, r.TLS.KeepsOldKey
 	m.Server = server(r.Server)
 	m.RestartAsked = restartAsked(f.Cluster, name, r.Server, now)

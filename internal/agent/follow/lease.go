@@ -16,8 +16,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
-// guardInterval is how often a Guard compares the clock.
-const guardInterval = 200 * time.Millisecond
+const (
+	// guardInterval is how often a Guard compares the clock.
+	guardInterval = 200 * time.Millisecond
+	// settleTime is after how long it is no news that a server refuses writes, or accepts them: in that time all nodes of
+	// a site have heard of a renewal, or have missed it.
+	settleTime = 2 * lease.Every
+)
 
 // Guard is what the agent knows of the site's lease. It ends a server that could not be made read-only in time, also
 // while the event loop is held up. It is safe for concurrent use; a nil Guard guards nothing.
@@ -31,6 +36,9 @@ type Guard struct {
 	state guardState
 	// grace is until when a server is left alone that had accepted writes before it needed a lease.
 	grace time.Duration
+	// ended is what was reported last of a server that needs a lease, nil for none, and since when.
+	ended      *bool
+	endedSince time.Duration
 	// open is the server that may accept writes, nil for none, or when no lease is needed for that.
 	open atomic.Pointer[mariadbd.Process]
 }
@@ -113,6 +121,24 @@ func (g *Guard) before() (needed, open bool) {
 	return g.state.Needed, g.state.Open || !g.state.Needed
 }
 
+// settled reports whether a server that needs a lease has been to refuse writes, or not to, for some time.
+func (g *Guard) settled(guarded, ended bool) bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !guarded:
+		g.ended = nil
+	case g.ended == nil || *g.ended != ended:
+		g.ended, g.endedSince = &ended, g.clock()
+	default:
+		return g.clock()-g.endedSince >= settleTime
+	}
+	return false
+}
+
 // overdue reports whether no server may accept writes any more.
 func (g *Guard) overdue() bool {
 	g.mu.Lock()
@@ -171,6 +197,21 @@ func (g *Guard) Load(data json.RawMessage) error {
 	return nil
 }
 
+// Inherit watches the server of the agent before, with a process number, by the state that one has saved: a successor
+// may have to wait for its volume before it knows more of that server.
+func (g *Guard) Inherit(state json.RawMessage, server int) error {
+	if len(state) == 0 || server <= 0 {
+		return nil
+	}
+	if err := g.Load(state); err != nil {
+		return err
+	}
+	if needed, open := g.before(); needed && open {
+		g.watch(&mariadbd.Process{PID: server})
+	}
+	return nil
+}
+
 // guarded reports whether the server accepts writes only while the lease is renewed.
 func (d Dependencies) guarded() bool {
 	if d.Leased == nil {
@@ -213,6 +254,7 @@ func keep(r *Follower) {
 func leaseReport(r *Follower) *agentapi.LeaseReport {
 	left, _ := r.Guard.left()
 	out := agentapi.LeaseReport{Guarded: r.guarded(), Heard: r.Guard != nil && left > 0, Ended: r.Ended()}
+	out.Settled = r.Guard.settled(out.Guarded, out.Ended)
 	if out == (agentapi.LeaseReport{}) {
 		return nil
 	}

@@ -271,3 +271,73 @@ func TestLeaseIsEnforced(t *testing.T) {
 		t.Fatal("it needs a lease, and accepts writes for good")
 	}
 }
+
+// TestLeaseSettles: that a server refuses writes, or accepts them, is no news after a while.
+func TestLeaseSettles(t *testing.T) {
+	l := newLeased(t)
+	l.launch()
+	settled := func(want bool) {
+		t.Helper()
+		if r := l.settle(); r == nil || r.Settled != want {
+			t.Errorf("%+v", r)
+		}
+	}
+	settled(false)
+	l.now += settleTime - 1
+	settled(false)
+	l.now++
+	settled(true)
+	l.renew(0)
+	settled(false)
+	l.now += settleTime
+	settled(true)
+	l.wanted = false
+	settled(false)
+	l.wanted = true
+	settled(false)
+}
+
+// TestLeaseIsInherited: a successor that waits for its volume has a server of its predecessor killed that accepts
+// writes when the lease has ended, and no other one.
+func TestLeaseIsInherited(t *testing.T) {
+	for name, tc := range map[string]struct {
+		state guardState
+		want  bool
+	}{
+		"open":            {guardState{Needed: true, Open: true}, true},
+		"closed":          {guardState{Needed: true}, false},
+		"without a lease": {guardState{Open: true}, false},
+	} {
+		l := newLeased(t)
+		p, err := mariadbd.Start(&platform.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"600"},
+			Log: func(string) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		tc.state.Holder = lease.Holder{Known: true, Asked: l.now}
+		state, err := json.Marshal(tc.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.guard.Inherit(state, p.PID); err != nil {
+			t.Fatal(err)
+		}
+		if l.guard.enforce(); killed(l) {
+			t.Errorf("%s: killed before the end", name)
+		}
+		l.now += lease.Valid
+		if l.guard.enforce(); killed(l) != tc.want {
+			t.Errorf("%s: killed: %v", name, killed(l))
+		}
+		if tc.want {
+			<-p.Done()
+		}
+	}
+}
+
+// killed reports whether the server was killed that is watched.
+func killed(l *leased) bool {
+	p := l.guard.open.Load()
+	return p != nil && p.Killed()
+}
