@@ -101,10 +101,15 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 		if err := a.handover.Sockets(before); err != nil {
 			return nil, err
 		}
+		running := process.ServerOf(before.Components[runningName])
+		if err := a.guard.Inherit(before.Components[leaseName], running); err != nil {
+			return nil, err
+		}
 		a.reports.Continue(before.Report)
 		a.role.primary, a.role.proxied = before.Primary, before.Report.Proxied
 		knowMembers(a)
 	}
+	go a.guard.Run(ctx) // what follows may wait for the volume
 	if err := a.serve(ctx); err != nil {
 		return nil, err
 	}
@@ -283,6 +288,12 @@ func newReports(o Options, image *mariadbd.Image) *api.ReportStore {
 		Boot: bootID(), Phase: galera.PhaseExamining})
 }
 
+// Names of components that a successor needs first.
+const (
+	runningName = "running"
+	leaseName   = "lease"
+)
+
 // handedOver are the components that the successor of an agent takes over.
 func handedOver(a *agent) handover.Components {
 	return handover.Components{
@@ -290,7 +301,7 @@ func handedOver(a *agent) handover.Components {
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config},
 			{Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove},
-			{Name: "running", Keeper: &a.run}, {Name: "lease", Keeper: a.guard}},
+			{Name: runningName, Keeper: &a.run}, {Name: leaseName, Keeper: a.guard}},
 		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.role.primary },
 	}
 }
@@ -371,5 +382,4 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go a.scan.Run(ctx)
 	go a.volume.Run(ctx)
 	go a.latency.Run(ctx)
-	go a.guard.Run(ctx)
 }

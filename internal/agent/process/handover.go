@@ -55,6 +55,15 @@ func (r *Supervisor) Save() (any, []int, error) {
 	return s, []int{h.Log}, err
 }
 
+// ServerOf returns the process number of the server that Save has named, 0 for none.
+func ServerOf(data json.RawMessage) int {
+	var s saved
+	if json.Unmarshal(data, &s) != nil || s.Process == nil {
+		return 0
+	}
+	return s.Process.PID
+}
+
 // Load implements handover.Keeper. The server has answered a moment ago: its hang timeout starts again.
 func (r *Supervisor) Load(data json.RawMessage) error {
 	var s saved
