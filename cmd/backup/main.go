@@ -25,6 +25,7 @@ const usage = `usage:
   backup fetch               hand its plaintext over to the container that restores it, until asked to stop
   backup archive             follow the binary log of the cluster that BACKUP_TASK names, until asked to stop
   backup lease               renew the lease of the cluster that BACKUP_TASK names, until asked to stop
+  backup renewed             report whether it was renewed since the pod was started
   backup serve               let replicas follow the archive that BACKUP_TASK names, until asked to stop
   backup install DIRECTORY   copy this binary to DIRECTORY/backup
   backup --version           print the version`
@@ -54,6 +55,8 @@ func run(ctx context.Context, args []string) error {
 		return archiver.Main(ctx)
 	case len(args) == 1 && args[0] == "lease":
 		return leasing.Main(ctx)
+	case len(args) == 1 && args[0] == "renewed":
+		return leasing.Renewed()
 	case len(args) == 1 && args[0] == "serve":
 		return serving.Main(ctx)
 	case len(args) == 2 && args[0] == "install":

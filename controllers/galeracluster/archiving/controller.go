@@ -43,6 +43,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
 
 // askInterval is how often the archiver is asked.
@@ -286,10 +287,12 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 }
 
 // stopArchiver stops the archiver of a cluster that hibernates, which goes on from the nodes' binary logs, and the pods
-// that renew its lease.
+// that renew its lease once all nodes have stopped: transactions that are open until then would fail.
 func (r *Reconciler) stopArchiver(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if err := r.endLease(ctx, c); err != nil {
-		return err
+	if observe.Hibernated(c) {
+		if err := r.endLease(ctx, c); err != nil {
+			return err
+		}
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
 	if err := ownership.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil ||

@@ -2,8 +2,10 @@ package archiving
 
 import (
 	"context"
+	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -26,15 +28,19 @@ func (r *Reconciler) lease(ctx context.Context, c *v1alpha1.GaleraCluster, s *v1
 	if err != nil {
 		return "", err
 	}
-	return "", r.Objects.Apply(ctx, c.UID, d)
+	return "", errors.Join(r.Objects.Apply(ctx, c.UID, d), r.Objects.Apply(ctx, c.UID, job.LeaseBudget(c)))
 }
 
 // endLease removes them.
 func (r *Reconciler) endLease(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	d := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: resources.LeaseName(c)}
-	if err := r.Get(ctx, key, d); err != nil {
-		return client.IgnoreNotFound(err)
+	var errs []error
+	for _, o := range []client.Object{&appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}} {
+		err := r.Get(ctx, key, o)
+		if err == nil {
+			err = ownership.Remove(ctx, r.Client, r.Live, c.UID, o)
+		}
+		errs = append(errs, client.IgnoreNotFound(err))
 	}
-	return ownership.Remove(ctx, r.Client, r.Live, c.UID, d)
+	return errors.Join(errs...)
 }

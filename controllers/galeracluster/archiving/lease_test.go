@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestLease: the pods that renew a lease are there while one is wanted, in a store that can have it. In another one
@@ -57,13 +59,31 @@ func TestLease(t *testing.T) {
 		if err != nil && !apierrors.IsNotFound(err) || (err == nil) != step.there {
 			t.Errorf("%d: there are pods: %v, %v", i, err == nil, err)
 		}
+		err = kube.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "shop-lease"}, &policyv1.PodDisruptionBudget{})
+		if err != nil && !apierrors.IsNotFound(err) || (err == nil) != step.there {
+			t.Errorf("%d: there is a budget: %v, %v", i, err == nil, err)
+		}
 	}
 	c.Spec.Backup.PointInTime.WriteLease, c.Status.WriteLease = false, v1alpha1.WriteLeaseEnded
 	if _, err := r.lease(t.Context(), c, s3); err != nil {
 		t.Fatal(err)
 	}
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "shop-lease"},
-		&appsv1.Deployment{}); err != nil {
-		t.Errorf("nodes that need it can never hear of it: %v", err)
+	there := func() bool {
+		err := kube.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "shop-lease"}, &appsv1.Deployment{})
+		if client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	if !there() {
+		t.Error("nodes that need it can never hear of it")
+	}
+	c.Spec.Hibernate = true
+	if err := r.stopArchiver(t.Context(), c); err != nil || !there() {
+		t.Errorf("it ends before the nodes have stopped: %v", err)
+	}
+	c.Status.LastOperation = &v1alpha1.CompletedOperation{Type: string(galera.OpHibernate)}
+	if err := r.stopArchiver(t.Context(), c); err != nil || there() {
+		t.Errorf("it goes on for nodes that have stopped: %v", err)
 	}
 }

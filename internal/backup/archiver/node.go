@@ -3,7 +3,6 @@ package archiver
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -13,8 +12,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/dump"
+	"github.com/galera-operator/galera-operator/internal/backup/nodetls"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -49,26 +47,9 @@ type node struct {
 	db     *sql.DB
 }
 
-// tlsConfig reads the certificate anew for every connection: it is renewed.
-func tlsConfig() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(task.ClientDir, "tls.crt"), filepath.Join(task.ClientDir, "tls.key"))
-	if err != nil {
-		return nil, err
-	}
-	ca, err := os.ReadFile(filepath.Join(task.ClientDir, "ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the Secret of the archiver's account has no CA")
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
-}
-
 // nodes are those that serve, the one that the Service for reading leads to first; away is why others do not.
 func (a *archiver) nodes(ctx context.Context) (synced []source, away map[string]string, err error) {
-	config, err := tlsConfig()
+	config, err := nodetls.Read(task.ClientDir, tls.VersionTLS12)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,8 +1,11 @@
 package job
 
 import (
+	"math"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -24,7 +27,7 @@ func Lease(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resource
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}
-	labels := map[string]string{v1alpha1.LabelCluster: c.Name, component: resources.ComponentLease}
+	labels := leaseLabels(c)
 	meta := owned(c, "GaleraCluster", resources.LeaseName(c), c.Name, resources.ComponentLease)
 	d, err := lasting(meta, labels, "lease", c, s, task.Task{Lease: &t}, o)
 	if err != nil {
@@ -34,12 +37,32 @@ func Lease(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resource
 	one, none := intstr.FromInt32(1), intstr.FromInt32(0)
 	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
 		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none, MaxSurge: &one}}
-	d.Spec.MinReadySeconds = 10 // it has renewed by then
 	pod := &d.Spec.Template.Spec
+	// An update replaces no pod until the new one has renewed the lease.
+	pod.Containers[0].StartupProbe = &corev1.Probe{PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: math.MaxInt32,
+		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{program, "renewed"}}}}
 	pod.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
 	mountClient(pod, c)
 	return d, nil
+}
+
+func leaseLabels(c *v1alpha1.GaleraCluster) map[string]string {
+	return map[string]string{v1alpha1.LabelCluster: c.Name, component: resources.ComponentLease}
+}
+
+// LeaseBudget keeps a drain from taking both pods at once: they are on one host after the other one was away. One that
+// has not renewed yet may go.
+func LeaseBudget(c *v1alpha1.GaleraCluster) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "PodDisruptionBudget"},
+		ObjectMeta: owned(c, "GaleraCluster", resources.LeaseName(c), c.Name, resources.ComponentLease),
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable:             new(intstr.FromInt32(1)),
+			UnhealthyPodEvictionPolicy: new(policyv1.AlwaysAllow),
+			Selector:                   &metav1.LabelSelector{MatchLabels: leaseLabels(c)},
+		},
+	}
 }
 
 // mountClient mounts what the archiver proves to nodes and their agents.

@@ -2,7 +2,12 @@ package job
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -32,6 +37,17 @@ func TestLease(t *testing.T) {
 	update := d.Spec.Strategy.RollingUpdate
 	if *d.Spec.Replicas != 2 || update == nil || update.MaxUnavailable.IntVal != 0 || update.MaxSurge.IntVal != 1 {
 		t.Errorf("%+v", d.Spec)
+	}
+	probe := p.Containers[0].StartupProbe
+	if probe == nil || !slices.Equal(probe.Exec.Command, []string{p.Containers[0].Command[0], "renewed"}) ||
+		probe.FailureThreshold < math.MaxInt32 || p.Containers[0].ReadinessProbe != nil {
+		t.Errorf("an update does not wait for a renewal: %+v", probe)
+	}
+	budget := LeaseBudget(c)
+	selects, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	if err != nil || !selects.Matches(labels.Set(d.Spec.Template.Labels)) || budget.Spec.MaxUnavailable.IntVal != 1 ||
+		budget.Name != d.Name || !metav1.IsControlledBy(budget, c) {
+		t.Errorf("%+v: %v", budget, err)
 	}
 	var reported task.Task
 	if err := json.Unmarshal([]byte(p.Containers[0].Env[0].Value), &reported); err != nil || reported.Lease == nil ||

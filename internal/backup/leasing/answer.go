@@ -5,20 +5,17 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/nodetls"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -109,19 +106,4 @@ func post(ctx context.Context, client *http.Client, address string, of agentapi.
 	return question, json.NewDecoder(io.LimitReader(resp.Body, maxQuestion)).Decode(&question)
 }
 
-// mounted reads the certificate anew each time: it is renewed.
-func mounted() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(task.ClientDir, "tls.crt"), filepath.Join(task.ClientDir, "tls.key"))
-	if err != nil {
-		return nil, err
-	}
-	ca, err := os.ReadFile(filepath.Join(task.ClientDir, "ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the Secret of the archiver's account has no CA")
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
-}
+func mounted() (*tls.Config, error) { return nodetls.Read(task.ClientDir, tls.VersionTLS13) }

@@ -30,6 +30,8 @@ type renewer struct {
 	dir    string
 	watch  promotion.Watch
 	agents agents
+	// began is called after the first renewal that an agent was asked for.
+	began func() error
 }
 
 // agents are those that ask.
@@ -55,8 +57,16 @@ func Main(ctx context.Context) error {
 		}
 	}
 	defer func() { _ = bucket.Close() }()
-	(&renewer{bucket: bucket, dir: t.Lease.Dir, agents: hosts{names: t.Lease.Nodes, trust: mounted}}).run(ctx)
+	(&renewer{bucket: bucket, dir: t.Lease.Dir, agents: hosts{names: t.Lease.Nodes, trust: mounted},
+		began: func() error { return os.WriteFile(task.RenewedFile, nil, 0o600) }}).run(ctx)
 	return nil
+}
+
+// Renewed is the question of the pod's startup probe: whether a renewal has succeeded since it was started. One that
+// fails later does not count: the other pod would do no better, and none would be left.
+func Renewed() error {
+	_, err := os.Stat(task.RenewedFile)
+	return err
 }
 
 // run renews until ctx ends.
@@ -104,7 +114,14 @@ func (r *renewer) renew(ctx context.Context) error {
 		}
 	}
 	r.agents.answer(ctx, asked)
-	return nil
+	if r.began == nil || len(asked) == 0 {
+		return nil
+	}
+	err := r.began()
+	if err == nil {
+		r.began = nil
+	}
+	return err
 }
 
 func (r *renewer) check(ctx context.Context) error {

@@ -25,6 +25,8 @@ const dir = "prod/shop/b65191a0"
 // asking are agents that note what is asked and answered.
 type asking struct {
 	log []string
+	// none reports whether no agent answers.
+	none bool
 	// when is called when they have asked.
 	when func()
 }
@@ -33,6 +35,9 @@ func (a *asking) ask(context.Context) []question {
 	a.log = append(a.log, "asked")
 	if a.when != nil {
 		a.when()
+	}
+	if a.none {
+		return nil
 	}
 	return []question{{token: "one"}}
 }
@@ -128,5 +133,27 @@ func TestQuestions(t *testing.T) {
 	config = &tls.Config{MinVersion: tls.VersionTLS13}
 	if asked := h.ask(t.Context()); len(asked) > 0 {
 		t.Errorf("a stranger is asked: %+v", asked)
+	}
+}
+
+// TestRenewed: a pod counts as started once it has renewed the lease for an agent, whatever happens later.
+func TestRenewed(t *testing.T) {
+	bucket, away := memblob.OpenBucket(nil), memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	if err := away.Close(); err != nil {
+		t.Fatal(err)
+	}
+	began := 0
+	agents := &asking{}
+	r := &renewer{bucket: away, dir: dir, agents: agents, began: func() error { began++; return nil }}
+	for i, step := range []struct {
+		bucket *store.Bucket
+		none   bool
+		want   int
+	}{{away, false, 0}, {bucket, true, 0}, {bucket, false, 1}, {bucket, false, 1}, {away, false, 1}} {
+		r.bucket, agents.none = step.bucket, step.none
+		if err := r.renew(t.Context()); (err == nil) != (step.bucket == bucket) || began != step.want {
+			t.Errorf("%d: %d times, %v", i, began, err)
+		}
 	}
 }
