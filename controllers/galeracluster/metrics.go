@@ -55,6 +55,9 @@ var (
 	followedStream = prometheus.NewDesc("galera_operator_followed_stream_connected",
 		"Whether the cluster is streamed to from one of spec.replicaOf.endpoints; no series without those, nor for a "+
 			"cluster that has taken over.", perCluster, nil)
+	leaseHeld = prometheus.NewDesc("galera_operator_write_lease_held",
+		"Whether all nodes accept writes by the lease of the site only, and it is renewed; no series for a cluster that "+
+			"wants none, or is hibernated.", perCluster, nil)
 	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
 		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
 	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",
@@ -79,7 +82,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, followedThrough,
-		followedStream, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
+		followedStream, leaseHeld, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
 		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal,
 		atRestRequired, keysUsable} {
 		ch <- d
@@ -145,6 +148,9 @@ func collect(in status.Input, reported v1alpha1.GaleraClusterStatus) (out []samp
 		out = append(out, sample{series, value, labels})
 	}
 	collectCluster(send, in.Facts.Cluster.Spec, reported)
+	if c := in.Facts.Cluster; c.WantsWriteLease() && !c.Spec.Hibernate {
+		send(leaseHeld, flag(reported.WriteLease == v1alpha1.WriteLeaseHeld))
+	}
 	send(foreignMembers, float64(len(in.Strangers.Members)))
 	collectTLS(send, in, reported)
 	collectAtRest(send, in, reported)

@@ -140,6 +140,38 @@ func TestFollowedStream(t *testing.T) {
 	}
 }
 
+// TestWriteLeaseHeld: a cluster that wants a write lease reports whether it has it, and another one nothing.
+func TestWriteLeaseHeld(t *testing.T) {
+	const name = "galera_operator_write_lease_held"
+	for text, tc := range map[string]struct {
+		wanted, hibernate bool
+		state, want       string
+	}{
+		"has it":           {true, false, v1alpha1.WriteLeaseHeld, "1"},
+		"has lost it":      {true, false, v1alpha1.WriteLeaseEnded, "0"},
+		"begins":           {true, false, v1alpha1.WriteLeaseStarting, "0"},
+		"has not begun":    {true, false, "", "0"},
+		"is hibernated":    {true, true, v1alpha1.WriteLeaseEnded, ""},
+		"wants none":       {false, false, "", ""},
+		"wants it no more": {false, false, v1alpha1.WriteLeaseEnding, ""},
+	} {
+		m := NewMetrics()
+		c := &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Hibernate: tc.hibernate,
+			Backup: &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: tc.wanted}}}}
+		m.see(types.NamespacedName{Namespace: "demo", Name: "shop"}, status.Input{Facts: observe.Facts{Cluster: c}},
+			v1alpha1.GaleraClusterStatus{WriteLease: tc.state})
+		want := ""
+		if tc.want != "" {
+			want = "# HELP " + name + " Whether all nodes accept writes by the lease of the site only, and it is renewed; no " +
+				"series for a cluster that wants none, or is hibernated.\n# TYPE " + name + " gauge\n" + name +
+				"{cluster=\"shop\",namespace=\"demo\"} " + tc.want + "\n"
+		}
+		if err := testutil.CollectAndCompare(m, strings.NewReader(want), name); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestHostileAgentsMakeFewSeries: a hostile agent makes as many series as another one, with labels that are clipped:
 // channels that do not exist are dropped when its report arrives.
 func TestHostileAgentsMakeFewSeries(t *testing.T) {

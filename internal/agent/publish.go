@@ -77,6 +77,9 @@ func (a *agent) facts() metrics.Facts {
 	if space := a.volume.Space(); space != nil {
 		f.Volume = &metrics.Volume{Free: float64(space.Free), Size: float64(space.Size)}
 	}
+	if ago, known := a.guard.Renewed(); known {
+		f.Renewed = &ago
+	}
 	return f
 }
 

@@ -125,8 +125,23 @@ func leaseEnded(in Input) *validate.Problem {
 	return blockingWith(v1alpha1.ReasonWriteLeaseEnded, fmt.Sprintf(
 		"kubectl logs -n %s -l app.kubernetes.io/component=lease --prefix --tail=5", c.Namespace),
 		"%s: the lease of spec.backup.pointInTime.writeLease is not renewed. Restore the way of the pods of the Deployment "+
-			"%s-lease to the store, and to the nodes: they accept writes again at once, unless another cluster has taken over%s",
-		refusing(names), c.Name, unwantedLease(c))
+			"%s-lease to the store, and to the nodes: they accept writes again at once, unless another cluster has taken over%s%s",
+		refusing(names), c.Name, unknownToLease(in, names), unwantedLease(c))
+}
+
+// unknownToLease is what some nodes may wait for that others do not.
+func unknownToLease(in Input, names []string) string {
+	b := in.cluster().Status.Backup
+	serving := 0
+	for _, m := range in.Snapshot.Members {
+		if takesWrites(m) {
+			serving++
+		}
+	}
+	if len(names) == serving || b == nil || b.Message == "" {
+		return ""
+	}
+	return ". These pods learn of a node that was added once the archive has its store: " + b.Message
 }
 
 // leaseEnding reports whom a lease that is turned off is renewed for.

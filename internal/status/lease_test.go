@@ -145,6 +145,9 @@ func TestLeaseEnded(t *testing.T) {
 	if v := available(in); v.reason != v1alpha1.ReasonAvailable {
 		t.Errorf("the primary accepts writes: %+v", v)
 	}
+	in.Facts.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Message: "the store is away"}
+	reports(t, "one that was added", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "added", "the store is away")
+	in.Facts.Cluster.Status.Backup = nil
 	reportLease(in, 0, agentapi.LeaseReport{Guarded: true, Ended: true})
 	reports(t, "two", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "n-0, n-1 refuse writes")
 	if p := leaseEnded(in); p.Command == "" || !p.Blocked {

@@ -69,6 +69,17 @@ func (g *Guard) Renew(a agentapi.LeaseAnswer) agentapi.LeaseQuestion {
 	return agentapi.LeaseQuestion{Token: fmt.Sprintf("%s:%d", g.run, now)}
 }
 
+// Renewed returns how long ago the last question was asked that was answered. known is false where no lease is needed,
+// or nothing was heard.
+func (g *Guard) Renewed() (ago time.Duration, known bool) {
+	if g == nil {
+		return 0, false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.clock() - g.state.Holder.Asked, g.state.Needed && g.state.Holder.Known
+}
+
 // left is for how long the server may accept writes. ends reports whether it is to refuse them.
 func (g *Guard) left() (left time.Duration, ends bool) {
 	if g == nil {

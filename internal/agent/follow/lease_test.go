@@ -272,7 +272,8 @@ func TestLeaseIsEnforced(t *testing.T) {
 	}
 }
 
-// TestLeaseSettles: that a server refuses writes, or accepts them, is no news after a while.
+// TestLeaseSettles: that a server refuses writes, or accepts them, is no news after a while. When the lease was renewed
+// is known.
 func TestLeaseSettles(t *testing.T) {
 	l := newLeased(t)
 	l.launch()
@@ -283,6 +284,9 @@ func TestLeaseSettles(t *testing.T) {
 		}
 	}
 	settled(false)
+	if _, known := l.guard.Renewed(); known {
+		t.Error("renewed, though nothing was heard")
+	}
 	l.now += settleTime - 1
 	settled(false)
 	l.now++
@@ -291,8 +295,14 @@ func TestLeaseSettles(t *testing.T) {
 	settled(false)
 	l.now += settleTime
 	settled(true)
+	if ago, known := l.guard.Renewed(); ago != settleTime || !known {
+		t.Errorf("renewed %s ago: %v", ago, known)
+	}
 	l.wanted = false
 	settled(false)
+	if _, known := l.guard.Renewed(); known {
+		t.Error("a lease that is not needed is reported")
+	}
 	l.wanted = true
 	settled(false)
 }

@@ -17,6 +17,8 @@ type Facts struct {
 	Volume *Volume
 	// SchedulingDelay is the longest delay of the agent's own timer within the last minute.
 	SchedulingDelay time.Duration
+	// Renewed is how long ago the site's lease was renewed for the node, nil where it needs none, or has heard of none.
+	Renewed *time.Duration
 }
 
 // Volume is the data volume, in bytes.

@@ -44,7 +44,8 @@ func full() Facts {
 		Backup:    &agentapi.BackupReport{Running: true}, DataBytes: 1 << 30, Primary: "shop-1", Restarts: 1,
 		Failure: &agentapi.Failure{Reason: agentapi.FailureStart}, Arbitration: &agentapi.Arbitration{Counted: true},
 	}
-	return Facts{Report: r, Now: noon.Add(10 * time.Second), Volume: &Volume{Free: 1, Size: 2}}
+	return Facts{Report: r, Now: noon.Add(10 * time.Second), Volume: &Volume{Free: 1, Size: 2},
+		Renewed: new(3 * time.Second)}
 }
 
 func collector(families []Family, f Facts) *Collector {

@@ -80,6 +80,13 @@ var nodeFamilies = []Family{
 				send(float64(r.SendWindows.UserSendWindow))
 			}
 		}},
+	{"galera_write_lease_renewal_timestamp_seconds", "When what the node was answered last of the site's lease was asked: " +
+		"it accepts writes for some 20 seconds from then; no series for a node that needs no lease, or has heard of none.",
+		gauge, nil, func(f Facts, send send) {
+			if f.Renewed != nil {
+				send(unix(f.Now.Add(-*f.Renewed)))
+			}
+		}},
 	{"galera_receive_queue", "Write-sets received and not yet applied.", gauge, nil, func(f Facts, send send) {
 		if s := f.Report.Server; s != nil {
 			send(float64(s.ReceiveQueue))
