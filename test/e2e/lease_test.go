@@ -7,7 +7,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +26,8 @@ type clerk struct {
 	n    int
 	last time.Time
 	err  error
+	// gap is the longest time between two acknowledged writes.
+	gap time.Duration
 }
 
 func (k *clerk) work(ctx SpecContext, cl *harness.Client, pod string) {
@@ -34,7 +38,12 @@ func (k *clerk) work(ctx SpecContext, cl *harness.Client, pod string) {
 		_, err := cl.QueryPod(ctx, pod, "REPLACE INTO e2e.clerk VALUES (?) RETURNING id", next)
 		k.mu.Lock()
 		if k.err = err; err == nil {
-			k.n, k.last = next, time.Now()
+			if now := time.Now(); k.n > 0 {
+				k.gap, k.last = max(k.gap, now.Sub(k.last)), now
+			} else {
+				k.last = now
+			}
+			k.n = next
 		}
 		k.mu.Unlock()
 		time.Sleep(50 * time.Millisecond)
@@ -108,6 +117,23 @@ var _ = Describe("A site with a write lease", Ordered, Label(Slow, Faults), func
 			g.Expect(time.Since(last)).To(BeNumerically("<", 2*time.Second))
 		}).WithContext(ctx).WithTimeout(2 * leaseTime).Should(Succeed())
 	}, SpecTimeout(5*time.Minute))
+
+	It("goes on writing while the lease is turned off, and on again", func(ctx SpecContext) {
+		k := employ(ctx)
+		change(ctx, first, func(s *v1alpha1.GaleraClusterSpec) { s.Backup.PointInTime.WriteLease = false })
+		leased(ctx, "", 2*time.Minute)
+		Eventually(func() error {
+			return kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: first.Name + "-lease"},
+				&appsv1.Deployment{})
+		}).WithContext(ctx).WithTimeout(shortly).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		change(ctx, first, func(s *v1alpha1.GaleraClusterSpec) { s.Backup.PointInTime.WriteLease = true })
+		leased(ctx, v1alpha1.WriteLeaseHeld, 2*time.Minute)
+		goesOn(k)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		progress("the longest time without an acknowledged write was %s", k.gap.Round(time.Millisecond))
+		Expect(k.gap).To(BeNumerically("<", 2*time.Second))
+	}, SpecTimeout(6*time.Minute))
 
 	It("refuses writes without the store, and accepts them again when no other has taken over", func(ctx SpecContext) {
 		k := employ(ctx)
