@@ -8,11 +8,13 @@ import (
 )
 
 // Leased returns the cluster as it is after a loss of its status: where nodes accept writes by the lease only, they go
-// on so while one is wanted. Another cluster may have taken over. The configuration that was published last shows that,
-// and when that is lost, too, a node that has read it.
+// on so. Another cluster may have taken over. The configuration that was published last shows that, and when that is
+// lost, too, a node that has read it. One that is not wanted may have been removed from the status by a person, who
+// leaves the rest of it.
 func Leased(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
 	c := f.Cluster
-	if c.Status.WriteLease != "" || !c.WantsWriteLease() || !leased(f, seen, published) {
+	removed := !c.WantsWriteLease() && c.Status.Identity != ""
+	if c.Status.WriteLease != "" || !c.MayLease() || removed || !leased(f, seen, published) {
 		return c
 	}
 	c = c.DeepCopy()

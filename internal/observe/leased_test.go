@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestLeased: nodes that accept writes by the lease only go on so when the status is lost, unless none is wanted.
+// TestLeased: nodes that accept writes by the lease only go on so when the status is lost, unless a person has removed
+// it from there.
 func TestLeased(t *testing.T) {
 	config := func(uid string, lease bool) agentapi.NodeConfig {
 		return agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: uid, Revision: "r", Lease: lease}
@@ -21,16 +22,18 @@ func TestLeased(t *testing.T) {
 	}
 	guarded := &agentapi.LeaseReport{Guarded: true}
 	for name, tc := range map[string]struct {
-		config   agentapi.NodeConfig
-		node     Seen
-		before   string
-		unwanted bool
-		want     string
+		config agentapi.NodeConfig
+		node   Seen
+		before string
+		// unwanted is a lease that is turned off, lost a status of which nothing is left.
+		unwanted, lost bool
+		want           string
 	}{
 		"the configuration has it": {config: config("u", true), want: v1alpha1.WriteLeaseStarting},
 		"it is known": {config: config("u", true), before: v1alpha1.WriteLeaseEnded,
 			want: v1alpha1.WriteLeaseEnded},
 		"none is wanted":                   {config: config("u", true), unwanted: true},
+		"none is wanted any more":          {config: config("u", true), unwanted: true, lost: true, want: v1alpha1.WriteLeaseStarting},
 		"it is that of one before":         {config: config("x", true)},
 		"the configuration has none":       {config: config("u", false), node: node("u", guarded, true)},
 		"a node has it":                    {node: node("u", guarded, true), want: v1alpha1.WriteLeaseStarting},
@@ -43,6 +46,9 @@ func TestLeased(t *testing.T) {
 		c := &v1alpha1.GaleraCluster{}
 		c.Namespace, c.Name, c.UID, c.Status.Identity, c.Status.WriteLease = "prod", "shop", types.UID("u"), "u", tc.before
 		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: !tc.unwanted}}
+		if tc.lost {
+			c.Status.Identity = ""
+		}
 		f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": {}}}
 		have := Leased(f, map[string]Seen{"shop-0": tc.node}, tc.config)
 		if have.Status.WriteLease != tc.want || (have == c) != (tc.want == tc.before) || c.Status.WriteLease != tc.before {
