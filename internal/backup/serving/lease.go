@@ -16,6 +16,8 @@ import (
 type taker struct {
 	lease.Taker
 	clock func() time.Duration
+	// own is the follower's own record, once it was read to be the one that counts.
+	own *task.Promotion
 }
 
 // alone is why a store that creates nothing conditionally cannot have the record, "" if it can, or has it: of two that

@@ -108,6 +108,12 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	if why == "" {
 		var err error
 		counts, err = promotion.Record(ctx, r.bucket, create, r.dir, mine)
+		switch {
+		case err == nil && counts.UID == mine.UID:
+			r.taker.own = counts
+		case err != nil && !errors.Is(err, promotion.ErrOverruled) && r.taker.own != nil:
+			counts, err = r.taker.own, nil // the store fails since it was recorded
+		}
 		why, decided = r.explain(err), err == nil || errors.Is(err, promotion.ErrOverruled)
 		own = err == nil && counts.UID == mine.UID
 	}
