@@ -125,7 +125,8 @@ func leaseEnded(in Input) *validate.Problem {
 	return blockingWith(v1alpha1.ReasonWriteLeaseEnded, fmt.Sprintf(
 		"kubectl logs -n %s -l app.kubernetes.io/component=lease --prefix --tail=5", c.Namespace),
 		"%s: the lease of spec.backup.pointInTime.writeLease is not renewed. Restore the way of the pods of the Deployment "+
-			"%s-lease to the store, and to the nodes: they accept writes again at once, unless another cluster has taken over%s%s",
+			"%s-lease to the store, and to the nodes: they accept writes again at once, unless another cluster has taken "+
+			"over%s%s",
 		refusing(names), c.Name, unknownToLease(in, names), unwantedLease(c))
 }
 
@@ -150,9 +151,9 @@ func leaseEnding(in Input) *validate.Problem {
 	if c.Status.WriteLease != v1alpha1.WriteLeaseEnding || len(names) == 0 {
 		return nil
 	}
-	return passing(v1alpha1.ReasonWriteLeaseEnding, "the write lease is turned off, and is renewed until it is known that "+
-		"these nodes need it no longer: "+strings.Join(names, ", ")+". One whose agent does not answer has to return, or "+
-		"its pod to be deleted. To wait no longer: "+forgetLease(c))
+	return passing(v1alpha1.ReasonWriteLeaseEnding, "the write lease is turned off, and is renewed until it is known "+
+		"that these nodes need it no longer: "+strings.Join(names, ", ")+". One whose agent does not answer has to return, "+
+		"or its pod to be deleted. To wait no longer: "+forgetLease(c))
 }
 
 // unwantedLease is what becomes of a lease that is not wanted any more.
@@ -160,8 +161,8 @@ func unwantedLease(c *v1alpha1.GaleraCluster) string {
 	if c.WantsWriteLease() {
 		return ""
 	}
-	return ". That it is turned off counts then. If the store is lost, and it is certain that no other cluster has taken " +
-		"over, or will: " + forgetLease(c)
+	return ". That it is turned off counts then. If the store is lost, and it is certain that no other cluster has " +
+		"taken over, or will: " + forgetLease(c)
 }
 
 // forgetLease is the command that has nodes need no lease.

@@ -90,8 +90,8 @@ func TestNextLease(t *testing.T) {
 	}
 }
 
-// TestLeaseEnding: a lease that is turned off is renewed until it is known of all nodes that they need it no longer. Who
-// is waited for is reported, and how to wait no longer.
+// TestLeaseEnding: a lease that is turned off is renewed until it is known of all nodes that they need it no longer. It
+// is reported who is waited for, and how to wait no longer.
 func TestLeaseEnding(t *testing.T) {
 	const ending = v1alpha1.WriteLeaseEnding
 	begin := func() Input {

@@ -80,9 +80,9 @@ var nodeFamilies = []Family{
 				send(float64(r.SendWindows.UserSendWindow))
 			}
 		}},
-	{"galera_write_lease_renewal_timestamp_seconds", "When what the node was answered last of the site's lease was asked: " +
-		"it accepts writes for some 20 seconds from then; no series for a node that needs no lease, or has heard of none.",
-		gauge, nil, func(f Facts, send send) {
+	{"galera_write_lease_renewal_timestamp_seconds", "When the site's lease was renewed last for the node, which takes " +
+		"writes for some 20 seconds from then; no series for a node that needs none, or has heard of none.", gauge, nil,
+		func(f Facts, send send) {
 			if f.Renewed != nil {
 				send(unix(f.Now.Add(-*f.Renewed)))
 			}

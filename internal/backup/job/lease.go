@@ -39,7 +39,7 @@ func Lease(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resource
 		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none, MaxSurge: &one}}
 	pod := &d.Spec.Template.Spec
 	// An update replaces no pod until the new one has renewed the lease.
-	pod.Containers[0].StartupProbe = &corev1.Probe{PeriodSeconds: 2, TimeoutSeconds: 5, FailureThreshold: math.MaxInt32,
+	pod.Containers[0].StartupProbe = &corev1.Probe{PeriodSeconds: 5, TimeoutSeconds: 5, FailureThreshold: math.MaxInt32,
 		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{program, "renewed"}}}}
 	pod.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
