@@ -124,6 +124,8 @@ func TestLeaseEnding(t *testing.T) {
 	if have := nextLease(in, ending); have != "" {
 		t.Errorf("it has no pod: %q", have)
 	}
+	good := agentapi.LeaseReport{Guarded: true, Heard: true}
+	reports(t, "it is held", leaseEnding(withLease(good, v1alpha1.WriteLeaseHeld)), "")
 	in = begin()
 	reportLease(in, 1, agentapi.LeaseReport{Guarded: true, Ended: true})
 	reports(t, "the store is lost", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "n-1 refuses writes", "shop-config")
