@@ -14,7 +14,7 @@ import (
 func Leased(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
 	c := f.Cluster
 	removed := !c.WantsWriteLease() && c.Status.Identity != ""
-	if c.Status.WriteLease != "" || !c.MayLease() || removed || !leased(f, seen, published) {
+	if c.Status.WriteLease != "" || !v1alpha1.MayLease(c) || removed || !leased(f, seen, published) {
 		return c
 	}
 	c = c.DeepCopy()

@@ -57,7 +57,7 @@ func nextLease(in Input, before string) string {
 //	Ending                → ""      no node needs one any more: until then it is renewed, or those would refuse writes
 func leaseUnwanted(in Input, before string) string {
 	switch {
-	case !in.cluster().MayLease():
+	case !v1alpha1.MayLease(in.cluster()):
 		return ""
 	case before == "" && guarded(in), before == v1alpha1.WriteLeaseEnding && len(stillLeased(in)) > 0:
 		return v1alpha1.WriteLeaseEnding
