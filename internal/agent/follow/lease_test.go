@@ -340,7 +340,7 @@ func TestLeaseIsInherited(t *testing.T) {
 		if l.guard.enforce(); killed(l) != tc.want {
 			t.Errorf("%s: killed: %v", name, killed(l))
 		}
-		if tc.want {
+		if killed(l) {
 			<-p.Done()
 		}
 	}
