@@ -61,6 +61,10 @@ func TestClosed(t *testing.T) {
 			}
 			continue
 		}
+		if have == c {
+			t.Errorf("%s: it is forgotten", name)
+			continue
+		}
 		if s := have.Status.SwitchSite; s.Number != tc.want || s.Phase != v1alpha1.SwitchWithdrawing || s.Token != nil ||
 			!have.Refuses() {
 			t.Errorf("%s: %+v", name, s)

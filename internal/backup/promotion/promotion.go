@@ -149,8 +149,8 @@ func read(ctx context.Context, b *store.Bucket, cluster string, n uint64, kind s
 		err = errors.New("it names no cluster, or no transaction")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the object %s is damaged, and to be deleted once it is certain which cluster accepts writes: "+
-			"%w: %w", key(cluster, n, kind), errDamaged, err)
+		return nil, fmt.Errorf("the object %s is damaged, and to be deleted once it is certain which cluster accepts "+
+			"writes: %w: %w", key(cluster, n, kind), errDamaged, err)
 	}
 	p.Number = n
 	return p, nil
