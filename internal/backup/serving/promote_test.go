@@ -263,8 +263,11 @@ func theOperatorAsksNoMore(t *testing.T) {
 	time.Sleep(time.Hour)
 	recorded(false)
 	ends.Store(false)
-	for range 20 {
+	for i := range 20 {
 		r.hear(asks)
+		if have := r.answer(t); i > 0 && !strings.Contains(have.Unrecorded, "ends with 0-1-8") {
+			t.Errorf("after %d questions it begins anew: %+v", i, have)
+		}
 		time.Sleep(askedTime - time.Second)
 	}
 	ends.Store(true)
