@@ -175,7 +175,7 @@ test-unit: ## Tests of single packages.
 .PHONY: test-model
 test-model: ## The planner against a simulated cluster, with crashes and lost messages.
 	$(call phase,model tests)
-	@go test -timeout=30m ./test/model/... ./internal/backup/policy/
+	@go test -timeout=30m ./test/model/... ./test/sites/ ./internal/backup/policy/
 
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.

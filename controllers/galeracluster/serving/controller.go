@@ -98,7 +98,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, serv
 	next := c.DeepCopy()
 	to := next.Status.Replication
 	to.Archive = archive(to.Archive, served, problem)
-	to.Promotion = recorded(c, served, problem)
+	to.Promotion = Recorded(c, served, problem)
 	to.Stream = stream(c, to.Stream, served, problem)
 	goOn(&next.Status, served)
 	record(&next.Status, served)
@@ -288,7 +288,7 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster, s *v1
 		Chain: uint64(seeded.Replay.Chain), //nolint:gosec // it was written from such
 		To:    uint64(seeded.Replay.To),    //nolint:gosec // the same
 		Sum:   seeded.Replay.Sum, Line: seeded.Replay.Line, Stream: job.Upstream(c)}
-	if p := promotion(c); p != nil && p.Number == 0 {
+	if p := Promotion(c); p != nil && p.Number == 0 {
 		t.Promotion, t.SingleWriter = p, s.Spec.SingleWriter
 	}
 	d, err := job.Source(c, s, c.Spec.ReplicaOf.IdentitySecretRef, t, r.Jobs)

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// promotion is what is recorded in the store, before a node accepts writes; nil for nothing.
-func promotion(c *v1alpha1.GaleraCluster) *task.Promotion {
+// Promotion is what is recorded in the store, before a node accepts writes; nil for nothing.
+func Promotion(c *v1alpha1.GaleraCluster) *task.Promotion {
 	if !records(c) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func promotion(c *v1alpha1.GaleraCluster) *task.Promotion {
 
 // asked is what the program is asked to record with a token, "" for nothing: it is not started anew for it.
 func asked(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) string {
-	p := promotion(c)
+	p := Promotion(c)
 	if p == nil || p.Number == 0 {
 		return ""
 	}
@@ -53,9 +53,9 @@ func urgent(c *v1alpha1.GaleraCluster) bool {
 	return r == nil || r.Promotion == nil || r.Promotion.LostTo == "" && r.Promotion.Message == ""
 }
 
-// recorded is what is known of the record. What was known before stays while there is no answer about it. problem is
+// Recorded is what is known of the record. What was known before stays while there is no answer about it. problem is
 // what keeps the program that answers from being given what is to be recorded: it knows nothing of that then.
-func recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v1alpha1.PromotionRecord {
+func Recorded(c *v1alpha1.GaleraCluster, served *task.Served, problem string) *v1alpha1.PromotionRecord {
 	before := c.Status.Replication.Promotion
 	if c.Spec.Cutover == nil {
 		return orphan(c, served)

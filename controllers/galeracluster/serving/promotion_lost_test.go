@@ -20,7 +20,7 @@ func TestARecordIsNotForgotten(t *testing.T) {
 	r := w.c.Status.Replication
 	r.Applied, r.Archive, r.Promotion = "0-1-9", &v1alpha1.FollowedArchive{GTID: "0-1-10"}, nil
 	own := &task.Promotion{Number: 4, Namespace: "site", Name: "shop", UID: string(w.c.UID), GTID: "0-1-9"}
-	have := recorded(w.c, &task.Served{Chain: 7, Promotion: own}, "")
+	have := Recorded(w.c, &task.Served{Chain: 7, Promotion: own}, "")
 	if have == nil || have.ID != "4-a54080f9" {
 		t.Errorf("the record is forgotten: %+v", have)
 	}

@@ -90,7 +90,7 @@ func answers(w *world) {
 		{nil, v1alpha1.PromotionRecord{ID: "1-a54080f9", GTID: "0-1-9",
 			RecordedAt: new(metav1.NewTime(w.now))}, "no store"},
 	} {
-		have := recorded(w.c, tc.served, tc.problem)
+		have := Recorded(w.c, tc.served, tc.problem)
 		w.c.Status.Replication.Promotion = have
 		if have == nil {
 			have = &v1alpha1.PromotionRecord{}
@@ -101,7 +101,7 @@ func answers(w *world) {
 	}
 	w.c.Status.Replication.Promotion = nil
 	w.c.Spec.Cutover.WithoutRecord = true
-	if promotion(w.c) != nil || recorded(w.c, &task.Served{Promotion: mine}, "") != nil {
+	if Promotion(w.c) != nil || Recorded(w.c, &task.Served{Promotion: mine}, "") != nil {
 		w.Error("it is recorded all the same")
 	}
 }
@@ -122,7 +122,7 @@ func TestTakingOverWithAToken(t *testing.T) {
 		w.c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: with.GTID, UID: string(w.c.UID), Token: &with}
 		r := w.c.Status.Replication
 		r.Applied, r.Archive, r.Promotion = applied, &v1alpha1.FollowedArchive{GTID: archived}, nil
-		return promotion(w.c)
+		return Promotion(w.c)
 	}
 	same := func(*v1alpha1.SwitchToken) {}
 	for name, tc := range map[string]struct {
@@ -140,7 +140,7 @@ func TestTakingOverWithAToken(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 		have := &v1alpha1.PromotionRecord{}
-		if r := recorded(w.c, &task.Served{Chain: 7}, ""); r != nil {
+		if r := Recorded(w.c, &task.Served{Chain: 7}, ""); r != nil {
 			have = r
 		}
 		if (have.Message != "") != (tc.says != "") || !strings.Contains(have.Message, tc.says) {
@@ -158,7 +158,7 @@ func TestTakingOverWithAToken(t *testing.T) {
 	}
 	withdrawn := &task.Served{Chain: 7, Promotion: &task.Promotion{Number: 4, UID: "b65191a0-1", GTID: "0-1-9",
 		Withdrawn: true}}
-	record := recorded(w.c, withdrawn, "")
+	record := Recorded(w.c, withdrawn, "")
 	if record == nil || !record.Withdrawn || record.LostTo != "" {
 		t.Errorf("%+v", record)
 	}
@@ -167,20 +167,20 @@ func TestTakingOverWithAToken(t *testing.T) {
 		t.Error("takes over with what was taken back")
 	}
 	w.c.Spec.Cutover.Token.Number = 5
-	if have := recorded(w.c, withdrawn, ""); have != nil {
+	if have := Recorded(w.c, withdrawn, ""); have != nil {
 		t.Errorf("another token: %+v", have)
 	}
 	w.c.Status.Replication.Promotion = nil
 	own := &task.Served{Chain: 7, Promotion: &task.Promotion{Number: 4, UID: string(w.c.UID), GTID: "0-1-9"}}
-	if have := recorded(w.c, own, ""); have != nil {
+	if have := Recorded(w.c, own, ""); have != nil {
 		t.Errorf("its own record of another token: %+v", have)
 	}
 	w.c.Spec.Cutover.Token.Number = 4
-	if have := recorded(w.c, own, ""); have == nil || have.ID != "4-a54080f9" {
+	if have := Recorded(w.c, own, ""); have == nil || have.ID != "4-a54080f9" {
 		t.Errorf("its own record: %+v", have)
 	}
 	w.c.Spec.Cutover = nil
-	if have := recorded(w.c, withdrawn, ""); have != nil {
+	if have := Recorded(w.c, withdrawn, ""); have != nil {
 		t.Errorf("no token any more: %+v", have)
 	}
 }
@@ -305,7 +305,7 @@ func TestCutoverRemovedAfterTheRecord(t *testing.T) {
 		"it was known as withdrawn": {&v1alpha1.PromotionRecord{ID: "4-b", GTID: "0-1-9", Withdrawn: true}, nil, false},
 	} {
 		r.Promotion = tc.before
-		have := recorded(w.c, tc.served, "")
+		have := Recorded(w.c, tc.served, "")
 		if (have != nil) != tc.want || tc.want && (have.GTID != "0-1-9" || have.ID != "" || have.Message == "") {
 			t.Errorf("%s: %+v", name, have)
 		}
@@ -316,7 +316,7 @@ func TestCutoverRemovedAfterTheRecord(t *testing.T) {
 	if w.c.TakesOver() {
 		t.Error("it takes over with what is not looked for again")
 	}
-	if have := recorded(w.c, nil, ""); have != nil {
+	if have := Recorded(w.c, nil, ""); have != nil {
 		t.Errorf("it is set again: %+v", have)
 	}
 }

@@ -1,0 +1,57 @@
+package sites
+
+import "slices"
+
+// join makes one schedule of several.
+func join(parts ...[]event) schedule { return schedule{2, slices.Concat(parts...)} }
+
+// The nodes of the two sites read what was published, and act by it.
+var (
+	firstActs  = []event{{doKubelet, 0, 0}, {doKubelet, 4, 0}, {doAgent, 0, 0}, {doAgent, 4, 0}}
+	secondActs = []event{{doKubelet, 1, 0}, {doKubelet, 3, 0}, {doAgent, 1, 0}, {doAgent, 3, 0}}
+	reported   = []event{{doRead, 0, 1}, {doRead, 4, 1}, {doReport, 0, 0}, {doReport, 4, 0}}
+	firstPass  = []event{{doCluster, 0, 1}}
+	archiving  = []event{{doArchiving, 0, 1}}
+	// leased is a first cluster with a lease.
+	leased = []event{{doPerson, 0, wantsLease}, {doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0},
+		{doRound, 0, 0}}
+	// accepted has the second site take over, recorded the record made, and opened its nodes accept writes.
+	accepted = []event{{doPerson, 0, acceptsLoss}, {doServing, 0, 1}, {doStart, 1, 0}}
+	recorded = []event{{doRecord, 0, 1}}
+	opened   = slices.Concat([]event{{doRecord, 0, 1}, {doServing, 0, 1}, {doCluster, 1, 1}}, secondActs)
+	// asks is the first part of a renewal, and answers the last.
+	asks    = []event{{doRenew, 0, 0}, {doRenew, 0, 0}, {doRenew, 0, 0}}
+	answers = []event{{doRenew, 0, 0}}
+	// waits is the time that a lease lasts.
+	waits = []event{{doWait, 25, 0}}
+	// stops has the first cluster begin with a change of sites, and offered give a token, which the second one gets.
+	stops   = slices.Concat([]event{{doPerson, 0, changes}}, archiving, firstPass)
+	offered = slices.Concat([]event{{doArchive, 0, 0}, {doCheck, 0, 1}}, archiving, []event{{doAdvance, 1, 0}}, archiving,
+		[]event{{doPerson, 1, gives}})
+	token = slices.Concat(stops, firstActs, reported, offered)
+	// write is one transaction, and asked has the second site know what it is to record.
+	write = []event{{doWrite, 0, 0}, {doCatchUp, 4, 0}}
+	asked = []event{{doServing, 0, 1}, {doStart, 1, 0}, {doServing, 0, 1}}
+)
+
+// known are schedules that find a mutant which few seeds do.
+var known = map[string]schedule{
+	"a lost status has no lease": join(leased, accepted, recorded, []event{{doMishap, 0, 0}}, firstPass, firstActs, waits,
+		opened),
+	// The lease is announced after the promotion was recorded.
+	"a promotion is looked for before the lease is announced": join([]event{{doPerson, 0, wantsLease}}, archiving,
+		asks[:2], accepted, opened, asks[:1], answers, reported, firstPass, firstPass, firstActs, reported, firstPass),
+	// The answer takes nine seconds.
+	"a lease counts from the answer": join(leased, accepted, asks, recorded, []event{{doAdvance, 5, 0}, {doAdvance, 2, 0}},
+		answers, []event{{doWait, 16, 0}}, opened),
+	"a lost status has no change of sites": join(token, []event{{doMishap, 0, 0}}, firstPass, firstActs, write, asked,
+		opened),
+	"a lost status has no takeover": join(token, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass, firstActs,
+		[]event{{doMishap, 0, 0}}, firstPass, firstActs),
+	// The second site is streamed to no more, and has not read the archive.
+	"a token is used whatever was applied": join([]event{{doFail, stream + 1, 9}}, write, token, asked, opened),
+	// The nodes have not read yet that they are to refuse writes.
+	"a token is given for what the archive has": join(stops, reported, offered, write, asked, opened),
+	"a token is void as soon as it is taken back": join(token, []event{{doPerson, 0, takesBack}}, archiving, firstPass,
+		firstActs, write, asked, opened),
+}

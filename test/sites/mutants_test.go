@@ -1,0 +1,208 @@
+package sites
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/lease"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// asItIs restores nothing.
+func asItIs(f observe.Facts, _ map[string]observe.Seen, _ agentapi.NodeConfig) *cluster {
+	return f.Cluster
+}
+
+// mutant is one mistake.
+type mutant struct {
+	name   string
+	change func(r *rules)
+}
+
+// mutants are the mistakes.
+var mutants = []mutant{
+	// No write is dropped silently.
+	{"what another cluster lacks is counted once", func(r *rules) {
+		r.supersede = func(c *cluster, a *task.Archived) {
+			before := c.Status.Superseded
+			if archival.Supersede(c, a); before != nil && c.Status.Superseded != nil {
+				c.Status.Superseded.Surplus = before.Surplus
+			}
+		}
+	}},
+	{"nothing is archived after a promotion", func(r *rules) { r.stops = true }},
+	{"any record is the same promotion", func(r *rules) {
+		r.supersede = func(c *cluster, a *task.Archived) {
+			if c.Status.Superseded == nil || a == nil || a.Promotion == nil {
+				archival.Supersede(c, a)
+			}
+		}
+	}},
+
+	// Of two sites, one of which has a lease, one accepts writes.
+	{"a site accepts writes as soon as it is recorded", func(r *rules) {
+		r.mayWrite = func(t lease.Taker, _ time.Duration) bool { return t.Recorded }
+	}},
+	{"a lost status has no lease", func(r *rules) { r.leased = asItIs }},
+	{"a promotion is looked for before the lease is announced", func(r *rules) {
+		r.steps = []lease.Step{lease.Ask, lease.Look, lease.Announce}
+	}},
+	{"a lease counts from the answer", func(r *rules) {
+		r.hear = func(h *lease.Holder, _, now time.Duration) { h.Hear(now) }
+	}},
+	{"a lease that has ended is none", func(r *rules) {
+		r.config = func(c *cluster) agentapi.NodeConfig {
+			if c = c.DeepCopy(); c.Status.WriteLease == v1alpha1.WriteLeaseEnded {
+				c.Status.WriteLease = ""
+			}
+			return shipped().config(c)
+		}
+	}},
+
+	// Without one it is reported that both have accepted writes.
+	{"nodes are given spec.cutover before it is recorded", func(r *rules) {
+		r.config = func(c *cluster) agentapi.NodeConfig {
+			n := shipped().config(c)
+			if n.Follow != nil && c.Spec.Cutover != nil && c.Spec.Cutover.Token == nil {
+				f := *n.Follow
+				f.Until, f.Hold = c.Spec.Cutover.GTID, ""
+				n.Follow, n.Revision = &f, n.Revision+"m"
+			}
+			return n
+		}
+	}},
+	{"a promotion is looked for once", func(r *rules) { r.checksOnce = true }},
+	{"nodes of a superseded cluster accept writes", func(r *rules) {
+		r.config = func(c *cluster) agentapi.NodeConfig {
+			if c = c.DeepCopy(); !c.Switching() {
+				c.Status.Superseded = nil
+			}
+			return shipped().config(c)
+		}
+	}},
+
+	// A planned change loses nothing.
+	{"a lost status has no change of sites", func(r *rules) { r.closed = asItIs }},
+	{"a lost status has no takeover", func(r *rules) { r.superseded = asItIs }},
+	{"a token is used whatever was applied", func(r *rules) {
+		applied := func(c *cluster) *cluster {
+			if to := c.Spec.Cutover; to != nil && to.Token != nil && c.Status.Replication != nil {
+				c = c.DeepCopy()
+				c.Status.Replication.Applied = to.GTID
+			}
+			return c
+		}
+		r.promotion = func(c *cluster) *task.Promotion { return shipped().promotion(applied(c)) }
+		r.recorded = func(c *cluster, served *task.Served, problem string) *v1alpha1.PromotionRecord {
+			return shipped().recorded(applied(c), served, problem)
+		}
+		r.config = func(c *cluster) agentapi.NodeConfig {
+			n := shipped().config(c)
+			if n.Follow != nil && n.Follow.Until != "" && c.Spec.Cutover.Token != nil {
+				f := *n.Follow
+				f.Until = gtid(1)
+				n.Follow = &f
+			}
+			return n
+		}
+	}},
+	{"a token is given for what the archive has", func(r *rules) {
+		r.switchSite = func(c *cluster, f archival.Facts) {
+			f.Ends = slices.Clone(f.Ends)
+			for i := range f.Ends {
+				if f.Archived != nil && c.Status.SwitchSite != nil {
+					f.Ends[i].By, f.Ends[i].Settled = c.Status.SwitchSite.Number, true
+					f.Ends[i].Position = f.Archived.GTID
+				}
+			}
+			archival.SwitchSite(c, f)
+		}
+	}},
+	{"a token is void as soon as it is taken back", func(r *rules) {
+		r.switchSite = func(c *cluster, f archival.Facts) {
+			archival.SwitchSite(c, f)
+			if s := c.Status.SwitchSite; s != nil && s.Phase == v1alpha1.SwitchWithdrawing {
+				s.Phase, s.Token = v1alpha1.SwitchTakenBack, nil
+			}
+		}
+	}},
+
+	// Each wait ends.
+	{"no token is made void", func(r *rules) {
+		r.archiver = func(c *cluster) task.Archive {
+			t := archiverTask(c)
+			t.Withdraws = nil
+			return t
+		}
+	}},
+	{"a token is not taken back by itself", func(r *rules) {
+		r.switchSite = func(c *cluster, f archival.Facts) {
+			if s := c.Status.SwitchSite; s != nil && s.Phase == v1alpha1.SwitchOffered {
+				f.Now = s.StartedAt.Time
+			}
+			archival.SwitchSite(c, f)
+		}
+	}},
+	{"nodes wait for those that know the end already", func(r *rules) {
+		r.next = func(f lifecycle.FollowState) lifecycle.FollowAct {
+			act := f.Next()
+			if at, _ := binlog.In(f.Applied, 0); act == lifecycle.FollowAccept && at.Seq%2 == 0 {
+				return lifecycle.FollowAsk
+			}
+			return act
+		}
+	}},
+	{"a lease that has ended stays so", func(r *rules) {
+		r.update = func(to *v1alpha1.GaleraClusterStatus, in status.Input) {
+			before := to.WriteLease
+			if shipped().update(to, in); before == v1alpha1.WriteLeaseEnded && to.WriteLease == v1alpha1.WriteLeaseHeld {
+				to.WriteLease = before
+			}
+		}
+	}},
+}
+
+// TestMutants: each mistake is found.
+func TestMutants(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			r := shipped()
+			m.change(&r)
+			if of, ok := known[m.name]; ok {
+				if w := play(t, shipped(), of); w.broken != "" {
+					t.Fatalf("without it, too: %s", w.broken)
+				}
+				w := play(t, r, of)
+				if t.Log(w.broken); w.broken == "" {
+					t.Errorf("not found:\n%s", strings.Join(w.trace, "\n"))
+				}
+				return
+			}
+			for seed := range uint64(250) {
+				if w := play(t, r, draw(seed)); w.broken != "" {
+					t.Logf("seed %d: %s", seed, w.broken)
+					return
+				}
+			}
+			t.Error("not found")
+		})
+	}
+}
+
+// TestKnownSchedules: each known schedule is of a mutant.
+func TestKnownSchedules(t *testing.T) {
+	for name := range known {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.name == name }) {
+			t.Errorf("a schedule is known for %q", name)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package sites
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// truth is what no part of the world knows as a whole.
+type truth struct {
+	// held reports whether the lease of the first cluster protects it: from when it is Held until the operator has ended
+	// it, or what is known of it was lost together.
+	held bool
+	// recreated reports whether the first cluster was created again: it has another directory in the store.
+	recreated bool
+	// opened are the sites that have taken over, planned reports whether one has done so without loss.
+	opened  []*site
+	planned bool
+}
+
+// coverage is how often something has happened in schedules.
+type coverage map[string]int
+
+// situations are what schedules have to come to.
+var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
+	"overruled", "lostTo", "lost", "rolledBack", "recreated", "restored", "renewed", "killed"}
+
+// leaseBecomes is called when the operator has written another state of the lease.
+func (w *world) leaseBecomes(c *cluster) {
+	w.say("the lease is %q", c.Status.WriteLease)
+	w.held = c.Status.WriteLease == v1alpha1.WriteLeaseHeld || w.held && c.Status.WriteLease != ""
+}
+
+// unprotected notes that nothing shows any more that there is a lease: docs/sites.md.
+func (t *truth) unprotected(s *site) {
+	if s.c.Spec.ReplicaOf == nil && (t.recreated || s.c.Status.WriteLease == "" && !s.published.Lease) {
+		t.held = false
+	}
+}
+
+// check is called after each event.
+func (w *world) check() {
+	first := w.sites[0]
+	recorded := 0
+	for _, s := range w.sites[1:] {
+		if s.gone || !s.accepts() || w.broken != "" {
+			continue
+		}
+		if to := s.c.Spec.Cutover; to == nil {
+			w.broken = s.c.Namespace + " accepts writes, and has no spec.cutover"
+			return
+		}
+		if !slices.Contains(w.opened, s) {
+			w.takesOver(s)
+		}
+		if !unrecorded(s) {
+			recorded++
+		}
+	}
+	switch {
+	case w.broken != "" || recorded == 0:
+	case recorded > 1:
+		w.broken = "two clusters that follow the first one accept writes"
+	case !first.accepts():
+	case w.planned:
+		w.broken = "both sites accept writes after a planned change"
+	case w.held:
+		w.broken = "both sites accept writes, and the first one has a lease"
+	}
+}
+
+// takesOver is called when a site accepts its first write.
+func (w *world) takesOver(s *site) {
+	first, to := w.sites[0], s.c.Spec.Cutover
+	lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions
+	w.opened = append(w.opened, s)
+	w.say("%s accepts writes, and lacks %d", s.c.Namespace, lost)
+	if unrecorded(s) {
+		return
+	}
+	if to.Token == nil {
+		w.seen["unplanned"]++
+		return
+	}
+	w.planned = true
+	w.seen["planned"]++
+	if lost != 0 {
+		w.broken = fmt.Sprintf("a planned change has lost %d transactions", lost)
+	}
+}
+
+// settle is a calm time that is long enough for everything: before and after eleven minutes, until nothing happens for
+// longer than a lease lasts.
+func (w *world) settle() {
+	for _, pause := range []time.Duration{0, 11 * time.Minute} {
+		w.heal()
+		w.advance(pause)
+		for quiet, rounds := 0, 0; quiet < 6 && rounds < 40; rounds++ {
+			before := len(w.trace)
+			w.round(7 * time.Second)
+			if w.check(); w.broken != "" {
+				return
+			}
+			if quiet++; len(w.trace) > before {
+				quiet = 0
+			}
+		}
+	}
+	w.broken = w.unsettled()
+}
+
+// unsettled is what is wrong though all is well, "" for nothing.
+func (w *world) unsettled() string {
+	first, open := w.sites[0], 0
+	for _, s := range w.living() {
+		if s.accepts() {
+			open++
+		}
+		if s != first {
+			if why := w.undone(s); why != "" {
+				return why
+			}
+		}
+		for _, n := range s.nodes {
+			if n.accepts() != s.nodes[0].accepts() {
+				return fmt.Sprintf("only some nodes of %s accept writes", s.c.Namespace)
+			}
+		}
+	}
+	if why := w.uncounted(); why != "" {
+		return why
+	}
+	st, c := first.c.Status.SwitchSite, first.c
+	if st != nil {
+		w.seen["withdrawn"] += count(st.Phase == v1alpha1.SwitchTakenBack && st.Message == "")
+		w.seen["expired"] += count(st.Phase == v1alpha1.SwitchExpired)
+	}
+	switch {
+	case open == 0 && !slices.ContainsFunc(w.living(), stalled):
+		return "no site accepts writes, and no condition has what a person is to do"
+	case c.Switching() && !strings.Contains(st.Message, "kubectl patch"):
+		return "the change of sites does not end: " + st.Phase + ": " + st.Message
+	case c.Superseded() && !stalled(first):
+		return "the first cluster is superseded, and not Stalled"
+	case c.Refuses() && first.accepts():
+		return "the first cluster is to refuse writes, and accepts them"
+	case !c.Refuses() && !first.accepts():
+		return fmt.Sprintf("the first cluster does not accept writes: lease %q", c.Status.WriteLease)
+	case c.WantsWriteLease() && first.accepts() && !w.recreated && c.Status.WriteLease != v1alpha1.WriteLeaseHeld:
+		return fmt.Sprintf("the lease is %q", c.Status.WriteLease)
+	}
+	return ""
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// uncounted is why writes are dropped silently, "" where none are.
+func (w *world) uncounted() string {
+	first := w.sites[0]
+	of := first.c.Status.Superseded
+	for _, s := range w.opened {
+		if s.gone || unrecorded(s) || w.recreated {
+			continue
+		}
+		lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions
+		switch {
+		case of == nil || !first.c.Superseded():
+			return fmt.Sprintf("%s has taken over, and the first cluster does not report it", s.c.Namespace)
+		case of.UID != string(s.c.UID):
+			return fmt.Sprintf("%s has taken over, and %s is reported", s.c.Namespace, of.UID)
+		case of.Surplus == nil || *of.Surplus < lost:
+			return fmt.Sprintf("%d transactions are lost, and not all are counted", lost)
+		}
+		w.seen["superseded"]++
+		w.seen["surplus"] += count(lost > 0)
+	}
+	return ""
+}
+
+// undone is why a site that is to take over does not, "" where it does, or a condition has it.
+func (w *world) undone(s *site) string {
+	c := s.c
+	if p := c.Status.Replication; p != nil && p.Promotion != nil && p.Promotion.LostTo != "" {
+		w.seen["lostTo"]++
+	}
+	if c.Spec.Cutover == nil || s.accepts() || stalled(s) {
+		return ""
+	}
+	return fmt.Sprintf("%s does not take over, and no condition has why: %+v", c.Namespace, c.Status.Replication)
+}
+
+// stalled reports whether a condition has what a person is to do.
+func stalled(s *site) bool {
+	return meta.IsStatusConditionTrue(s.c.Status.Conditions, v1alpha1.ConditionStalled)
+}
