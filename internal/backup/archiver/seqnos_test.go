@@ -1,6 +1,11 @@
 package archiver
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
 
 // TestSeqnos: any node shows that transactions name Galera's seqnos. The first one after the beginning of a chain may
 // be before what the node had by then that the chain begins with.
@@ -48,5 +53,40 @@ func TestSeqnos(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSeqnoOfAnother: the seqno is that of a node in the archive's line of history, and of no other node.
+func TestSeqnoOfAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(b, c *server)
+		want   int64
+	}{
+		"the next one answers": {func(*server, *server) {}, 7},
+		"it does not": {func(b, c *server) {
+			b.down = errors.New("away")
+			c.views = 2
+		}, 8},
+		"its agent reports no line": {func(b, c *server) {
+			b.lines = nil
+			c.views = 1
+		}, 7},
+		"it is in another line": {func(b, c *server) {
+			b.lines = []binlog.Line{line("b", 0), line("a", 0)}
+			c.views = 1
+		}, 7},
+		"so are all": {func(b, c *server) { b.lines, c.lines = []binlog.Line{line("b", 0)}, []binlog.Line{line("b", 0)} }, 0},
+	} {
+		a, b, other := newServer("a"), newServer("b"), newServer("c")
+		for _, s := range []*server{a, b, other} {
+			s.commit(6)
+		}
+		a.views, b.views = 5, 1
+		c.change(b, other)
+		r := reading(a, b, other)
+		r.at = place{binlog.Head{Lines: a.lines}}
+		if got := r.seqnoOfAnother(t.Context()); got != c.want {
+			t.Errorf("%s: %d", name, got)
+		}
 	}
 }
