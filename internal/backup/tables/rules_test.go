@@ -16,13 +16,14 @@ func refusedWith(number uint16) error { return &mysql.MySQLError{Number: number,
 // TestChoose: tables of InnoDB are loaded. Of a database, views and sequences are left out; what is named has to be
 // one.
 func TestChoose(t *testing.T) {
-	list := func(rows ...[]any) []reply {
-		return []reply{{to: "schema_name = 'shop'", rows: [][]any{{1}}}, {to: "table_schema = 'shop'", rows: rows}}
+	of, all := Selection{Database: "shop", Table: "orders"}, Selection{Database: "shop"}
+	list := func(rows ...[]any) []reply { // either is asked for what it is
+		return []reply{{to: "schema_name = 'shop'", rows: [][]any{{1}}}, {to: "table_schema = 'shop' ORDER", rows: rows},
+			{to: "table_schema = 'shop' AND table_name = 'orders' ORDER", rows: rows}}
 	}
 	table, view := []any{"orders", "BASE TABLE", "InnoDB"}, []any{"all", "VIEW", ""}
 	lower := []any{"customers", "base table", "innodb"}
 	sequence := []any{"numbers", "SEQUENCE", "InnoDB"}
-	of, all := Selection{Database: "shop", Table: "orders"}, Selection{Database: "shop"}
 	for name, c := range map[string]struct {
 		of      Selection
 		answers []reply
@@ -31,9 +32,9 @@ func TestChoose(t *testing.T) {
 		err     error
 		says    string
 	}{
-		"a database": {all, list(view, lower, sequence, table), []string{"customers", "orders"},
+		"a database": {all, list(view, lower, sequence, table)[:2], []string{"customers", "orders"},
 			[]string{"view all", "sequence numbers"}, nil, ""},
-		"a table": {of, list(table), []string{"orders"}, nil, nil, ""},
+		"a table": {of, slices.Delete(list(table), 1, 2), []string{"orders"}, nil, nil, ""},
 		"no database": {of, []reply{{to: "schemata", rows: [][]any{{0}}}}, nil, nil, ErrNotFound,
 			"the database shop"},
 		"no table":        {of, list(), nil, nil, ErrNotFound, ": shop.orders"},
@@ -45,7 +46,7 @@ func TestChoose(t *testing.T) {
 		"with a history": {of, list([]any{"orders", "SYSTEM VERSIONED", "InnoDB"}), nil, nil, ErrRefused,
 			"is system-versioned"},
 		"it is away":  {of, []reply{{to: "schemata", err: errAway}}, nil, nil, errAway, ""},
-		"its list is": {of, append(list()[:1], reply{to: "table_schema", err: errAway}), nil, nil, errAway, ""},
+		"its list is": {of, append(list()[:1:1], reply{to: "table_schema", err: errAway}), nil, nil, errAway, ""},
 	} {
 		s := script{answers: c.answers}
 		names, leftOut, err := choose(t.Context(), s.db(t), c.of)
@@ -99,7 +100,8 @@ func TestTakes(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, taken.round, err)
 		}
 	}
-	for _, fails := range []string{"triggers", "referential_constraints", "routines", "CREATE DATABASE",
+	for _, fails := range []string{"schemata", "table_type", "triggers", "referential_constraints", "routines",
+		"CREATE DATABASE",
 		"SUM(data_length"} {
 		s := script{answers: append([]reply{{to: fails, err: errAway}}, answers...)}
 		_, err := Take(t.Context(), s.db(t), Selection{Database: "shop"}, "in", "r")
@@ -114,11 +116,12 @@ func TestTakes(t *testing.T) {
 func TestBelongings(t *testing.T) {
 	s := script{answers: []reply{
 		{to: "('VIEW', 'SEQUENCE')", rows: [][]any{{"view", "v"}}},
-		{to: "triggers", rows: [][]any{{"tr"}}},
+		{to: "trigger_schema = 'shop' ORDER", rows: [][]any{{"tr"}}},
+		{to: "trigger_schema = 'shop' AND event_object_table = 'orders' ORDER", rows: [][]any{{"its"}}},
 		{to: "routines", rows: [][]any{{"event", "ev"}}},
 	}}
 	for want, of := range map[string]Selection{"view v trigger tr event ev": {Database: "shop"},
-		"trigger tr": {Database: "shop", Table: "orders"}} {
+		"trigger its": {Database: "shop", Table: "orders"}} {
 		leftOut, err := belongings(t.Context(), s.db(t), of)
 		if err != nil || strings.Join(leftOut, " ") != want || len(s.sent) > 0 {
 			t.Errorf("%v, %v, %v", leftOut, s.sent, err)
