@@ -227,6 +227,33 @@ func TestClocksAtOnce(t *testing.T) {
 	})
 }
 
+// TestClocksOfBefore: clocks of nodes that do not answer any more do not count when a node begins to be followed.
+func TestClocksOfBefore(t *testing.T) {
+	play(t, func(w *world) {
+		w.pass(5 * interval)
+		for _, s := range []*server{w.b, w.c} {
+			s.do(func() { s.ahead = time.Hour })
+		}
+		w.pass(2 * interval)
+		for _, s := range w.servers() {
+			s.fail("gone")
+		}
+		w.pass(interval)
+		w.a.fail("")
+		for i := 0; i < 200 && w.reports.now.Node != "a"; i++ {
+			w.pass(interval / 10)
+		}
+		for n := uint64(6); n < 8; n++ {
+			w.a.commitAs(gtid(n), strings.Repeat("x", 9<<20))
+		}
+		w.pass(time.Millisecond)
+		w.expect("@5 6-7")
+		if h := w.heads()[1]; !h.LateCeiling.IsZero() {
+			t.Errorf("%+v", h.Times)
+		}
+	})
+}
+
 // TestAskedAgain: a question of before a doubted segment was stored does not show that it was stored by then.
 func TestAskedAgain(t *testing.T) {
 	a := newServer("a")
