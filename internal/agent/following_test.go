@@ -168,15 +168,13 @@ func (s *following) stopWriting() {
 	}
 }
 
+// form: the other nodes start after the position is set. SET GLOBAL gtid_slave_pos keeps what SHOW STATUS needs while it
+// waits for the end of a backup, and a donor's backup asks for SHOW STATUS: neither ends, and connections pile up.
 func (s *following) form() {
 	w := s.world
-	for _, n := range w.nodes {
-		n.start()
-	}
-	for _, n := range w.nodes {
-		n.until("waiting", 90*time.Second, waiting)
-	}
 	first := w.nodes[0]
+	first.start()
+	first.until("waiting", 90*time.Second, waiting)
 	o, _ := first.send(agentapi.OrderInitialise, 1, galera.Position{}, "")
 	r := first.until("initialised", 90*time.Second, done(o.ID))
 	s.uuid, s.epoch = r.Server.ClusterUUID, 1
@@ -186,6 +184,9 @@ func (s *following) form() {
 	s.socket(0, "CREATE DATABASE shop; "+tables+"; CREATE USER app IDENTIFIED BY 'x'; GRANT ALL ON shop.* TO app; "+
 		"SET GLOBAL gtid_slave_pos = '"+s.mustSource(sourcePosition)+"'")
 	s.write()
+	for _, n := range w.nodes[1:] {
+		n.start()
+	}
 	for _, n := range w.nodes {
 		n.until("Synced", 2*time.Minute, synced(len(w.nodes)))
 	}
