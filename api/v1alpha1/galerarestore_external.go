@@ -45,9 +45,9 @@ type RestoreExternal struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
 	// resources of the container of each Job: requests and limits. With 1Gi of memory a row may have about 150 MiB in
-	// columns of type LONGBLOB, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT and JSON, divided by connections: larger ones are refused,
-	// with the limit that they need. Default: requests of 50m cpu and 64Mi memory, limits of 1500m cpu and 1Gi memory, each
-	// unless it is given here.
+	// columns of type LONGBLOB, LONGTEXT, MEDIUMBLOB, MEDIUMTEXT and JSON, or 100 MiB with 16 connections: larger ones
+	// are refused, with the limit that they need. Default: requests of 50m cpu and 64Mi memory, limits of 1500m cpu and
+	// 1Gi memory, each unless it is given here.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 }

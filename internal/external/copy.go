@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -48,8 +49,8 @@ type Options struct {
 	Connections int
 	// Rate bounds what is read of the source, in bytes per second; 0 for no bound.
 	Rate int64
-	// MaxRow is how many bytes the large values of a row may have; 0 for no bound.
-	MaxRow int64
+	// Memory bounds how large rows may be.
+	Memory
 	// Resumed is the mark of an earlier copy that was cut off, and has left the target; "" for a target without tables.
 	Resumed string
 	// Created is called with the mark once the target has all tables: from then on the copy can be resumed, until Loaded
@@ -93,6 +94,11 @@ type copier struct {
 	bytes     atomic.Int64
 	compared  atomic.Int64
 	reporting sync.Mutex
+	// each is how large rows may be that each connection reads at any time, and waiting how large those may be that wait
+	// until there is memory for them; large counts the latter.
+	budget        budget
+	each, waiting int64
+	large         *semaphore.Weighted
 }
 
 // Copy fills the target with what the source holds at one moment. It returns nil only when every table has been
@@ -100,6 +106,9 @@ type copier struct {
 func Copy(ctx context.Context, source, target *sql.DB, o Options) (Report, error) {
 	o.Connections = max(1, o.Connections)
 	c := &copier{Options: o, source: source, target: target, pace: newPace(o.Rate)}
+	if err := c.findBudget(ctx); err != nil {
+		return Report{}, err
+	}
 	if err := c.begin(ctx); err != nil {
 		return Report{}, err
 	}

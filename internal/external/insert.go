@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 )
@@ -84,22 +85,40 @@ func literalsLength(kinds []kind, values []sql.RawBytes) (n int) {
 	return n + 4*len(values) + 2
 }
 
-// copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
+// copyPart copies the rows of a part, and those last that there has to be memory for.
 func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error {
 	if c.Resumed != "" {
 		if kept, err := c.kept(ctx, from, to, p); kept || err != nil {
 			return err
 		}
 	}
+	largest, err := c.copyRows(ctx, from, to, p, sized{upTo: c.each})
+	if err != nil || largest == 0 {
+		return err
+	}
+	if err := c.large.Acquire(ctx, largest); err != nil {
+		return err
+	}
+	defer c.large.Release(largest)
+	_, err = c.copyRows(ctx, from, to, p, sized{above: c.each, upTo: largest})
+	return err
+}
+
+// sized are the rows with large values of more than above, and at most upTo bytes; 0 for no bound.
+type sized struct{ above, upTo int64 }
+
+// copyRows reads rows in the order of the primary key, and inserts them in transactions of a bounded size. It returns
+// the size of the largest row that was left out for its size, 0 for none.
+func (c *copier) copyRows(ctx context.Context, from, to *sql.Conn, p part, of sized) (largest int64, err error) {
 	columns := p.table.stored()
 	names, kinds := make([]string, len(columns)), make([]kind, len(columns))
 	for i, col := range columns {
 		names[i], kinds[i] = ident(col.Name), col.kind()
 	}
-	query, sized := c.query(p, columns)
+	query, withSize := p.query(columns, of)
 	rows, err := from.QueryContext(ctx, query)
 	if err != nil {
-		return ofSource("reading "+p.table.String(), err)
+		return 0, ofSource("reading "+p.table.String(), err)
 	}
 	defer func() { _ = rows.Close() }()
 	i := inserter{conn: to, begin: "INSERT INTO " + p.table.inTarget() + " (" + strings.Join(names, ", ") + ") VALUES ",
@@ -109,7 +128,7 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 			c.report()
 		}}
 	values, scan := make([]sql.RawBytes, len(columns), len(columns)+1), []any{}
-	if sized {
+	if withSize {
 		values = values[:len(columns)+1]
 	}
 	for n := range values {
@@ -117,36 +136,49 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 	}
 	for rows.Next() {
 		if err := rows.Scan(scan...); err != nil {
-			return ofSource("reading "+p.table.String(), err)
+			return 0, ofSource("reading "+p.table.String(), err)
 		}
-		if sized {
-			if err := c.fits(p.table, values[len(columns)]); err != nil {
-				return err
+		if withSize {
+			n, err := c.size(p.table, values[len(columns)])
+			if err != nil {
+				return 0, err
+			}
+			if n > of.upTo {
+				largest = max(largest, n)
+				continue
 			}
 		}
 		if err := i.add(ctx, values[:len(columns)]); err != nil {
-			return c.ofTarget(ctx, p.table, err)
+			return 0, c.ofTarget(ctx, p.table, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return ofSource("reading "+p.table.String(), err)
+		return 0, ofSource("reading "+p.table.String(), err)
 	}
 	if err := i.flush(ctx); err != nil {
-		return c.ofTarget(ctx, p.table, err)
+		return 0, c.ofTarget(ctx, p.table, err)
 	}
-	return nil
+	return largest, nil
 }
 
-// query reads a part of a table, with the size of large values as its last column if sized is set.
-func (c *copier) query(p part, columns []Column) (query string, sized bool) {
-	selected, sized := selection(columns, c.MaxRow)
+// query reads rows of a part, with the size of their large values as the last column if withSize is set.
+func (p part) query(columns []Column, of sized) (query string, withSize bool) {
+	selected, withSize := selection(columns, of.upTo)
 	query = "SELECT " + strings.Join(selected, ", ") + " FROM " + p.table.quoted()
-	if len(p.table.Key) > 0 {
-		order := make([]string, len(p.table.Key))
-		for i, k := range p.table.Key {
-			order[i] = ident(k)
+	where := p.where()
+	if of.above > 0 {
+		and := " WHERE "
+		if where != "" {
+			and = " AND "
 		}
-		query += " FORCE INDEX (PRIMARY)" + p.where() + " ORDER BY " + strings.Join(order, ", ")
+		where += and + sizes(columns) + " > " + strconv.FormatInt(of.above, 10)
 	}
-	return query, sized
+	if len(p.table.Key) == 0 {
+		return query + where, withSize
+	}
+	order := make([]string, len(p.table.Key))
+	for i, k := range p.table.Key {
+		order[i] = ident(k)
+	}
+	return query + " FORCE INDEX (PRIMARY)" + where + " ORDER BY " + strings.Join(order, ", "), withSize
 }

@@ -3,32 +3,25 @@ package external
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/semaphore"
 )
 
-const (
-	// perByte is how much memory a byte of a row takes at most while it is copied: as it was read, in a buffer that has
-	// grown; as a statement, in which it may take two bytes; and as the driver sends that (TestMemoryOfARow).
-	perByte = 5.5
-	// connectionMemory is what a connection takes besides, baseMemory all else.
-	connectionMemory = 8 << 20
-	baseMemory       = 64 << 20
-	// goShare is the part of a container's memory that is given to the garbage collector as its limit.
-	goShare = 0.9
-)
-
-// MaxRow returns how large a row may be for a process with a memory limit that copies with some connections: each may
-// have such a row at the same time. It is pure.
-func MaxRow(limit int64, connections int) int64 {
-	left := limit - baseMemory - int64(max(1, connections))*connectionMemory
-	return max(1<<20, int64(float64(left)/perByte)/int64(max(1, connections)))
-}
-
-// enoughFor returns the memory limit of a container that can copy rows of a size.
-func enoughFor(row int64, connections int) int64 {
-	n := int64(max(1, connections))
-	return int64((float64(n*row)*perByte + float64(baseMemory+n*connectionMemory)) / goShare)
+// findBudget finds out how much memory there is for large rows.
+func (c *copier) findBudget(ctx context.Context) error {
+	c.budget = budget{Memory: c.Memory, connections: int64(c.Connections)}
+	if c.Limit > 0 && c.Shared {
+		if err := c.target.QueryRowContext(ctx, "SELECT @@innodb_buffer_pool_size").Scan(&c.budget.pool); err != nil {
+			return fmt.Errorf("asking for the size of the buffer pool: %w", err)
+		}
+		debug.SetMemoryLimit(c.budget.own()) // by the container's limit, the server's memory would be taken, too
+	}
+	c.each, c.waiting = c.budget.bounds()
+	c.large = semaphore.NewWeighted(c.waiting)
+	return nil
 }
 
 // large reports whether one value may take many MiB.
@@ -49,16 +42,13 @@ func (c Column) length() string {
 	return "COALESCE(OCTET_LENGTH(" + name + "), 0)"
 }
 
-// selection returns the expressions that columns are read by. Where rows have a bound, and may be longer, sized is set:
-// the last expression is then the size of the large values, without which longer rows are sent.
+// selection returns the expressions that columns are read by. Where rows have a bound, and may be longer, the last one
+// is the size of the large values, without which longer rows are sent.
 func selection(columns []Column, bound int64) (out []string, sized bool) {
-	var lengths []string
-	for _, c := range columns {
-		if c.large() && bound > 0 {
-			lengths = append(lengths, c.length())
-		}
+	size := sizes(columns)
+	if bound == 0 {
+		size = ""
 	}
-	size := strings.Join(lengths, " + ")
 	for _, c := range columns {
 		one := c.selected()
 		if c.large() && size != "" {
@@ -72,18 +62,33 @@ func selection(columns []Column, bound int64) (out []string, sized bool) {
 	return append(out, size), true
 }
 
-// fits refuses a row of a size that this process has not enough memory for.
-func (c *copier) fits(t Table, size []byte) error {
-	n, err := strconv.ParseInt(string(size), 10, 64)
+// sizes is the expression of how many bytes the large values of a row take, "" if it has none.
+func sizes(columns []Column) string {
+	var lengths []string
+	for _, c := range columns {
+		if c.large() {
+			lengths = append(lengths, c.length())
+		}
+	}
+	return strings.Join(lengths, " + ")
+}
+
+// size reads the size of a row, and refuses one that there is not enough memory for.
+func (c *copier) size(t Table, text []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		return SourceError{fmt.Errorf("%w: a size is none", errImplausible)}
+		return 0, SourceError{fmt.Errorf("%w: a size is none", errImplausible)}
 	}
-	if n <= c.MaxRow {
-		return nil
+	if n <= c.waiting {
+		return n, nil
 	}
-	return fmt.Errorf("%w: one of the table %s has values of %d MiB, and the memory of this Job is enough for %d MiB: "+
-		"with %d connections it takes a limit of %d MiB (spec.from.external.resources.limits.memory)", ErrTooLarge, t,
-		n>>20, c.MaxRow>>20, c.Connections, enoughFor(n, c.Connections)>>20+1)
+	field := "spec.resources.limits.memory of the cluster"
+	if c.Only != nil {
+		field = "spec.from.external.resources.limits.memory"
+	}
+	return 0, fmt.Errorf("%w: one of the table %s has values of %d MiB, and the memory of this Job is enough for %d MiB: "+
+		"with %d connections it takes a limit of %d MiB (%s)", ErrTooLarge, t, n>>20, c.waiting>>20, c.Connections,
+		c.budget.enoughFor(n)>>20+1, field)
 }
 
 // ofTarget explains an error of writing a table.

@@ -7,69 +7,125 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
 )
 
-// TestMemoryOfARow: rows as large as a container's memory allows are copied within it, and a larger one is refused by
-// name before it is read, with the memory that it needs.
+// TestMemoryOfARow: rows as large as a container's memory allows are copied within it, also by several connections, and
+// with the target's server in the same container. A larger one is refused by name before it is read, with the memory that
+// it needs.
 func TestMemoryOfARow(t *testing.T) {
 	const limit = 1 << 30
-	source, _ := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
-	into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
-	row := MaxRow(limit/10*9, 1)
-	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
-		"CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY, b LONGBLOB, c LONGTEXT)",
-		fmt.Sprintf("INSERT INTO shop.t VALUES (1, REPEAT('x', %d), NULL), (2, NULL, REPEAT(\"'\", %[1]d))", row))
-	run(t, into, "CREATE DATABASE shop", "CREATE DATABASE later")
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit / 10 * 9))
-	copies := func(database string) error {
-		from, err := server(source).Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = from.Close() }()
-		to, err := OpenTarget(socket, "root", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = to.Close() }()
-		_, err = Copy(t.Context(), from, to, Options{Databases: []string{"shop"}, MaxRow: row, Only: &Only{
-			As: func(i int) Object { return Object{Database: database, Name: fmt.Sprint("t", i)} }}})
-		return err
-	}
-	if err := copies("shop"); err != nil {
-		t.Fatal(err)
-	}
-	if used := peak(t); used > limit || used < limit/2 {
-		t.Errorf("rows of %d MiB took %d MiB", row>>20, used>>20)
-	}
-	run(t, source, fmt.Sprintf("INSERT INTO shop.t VALUES (3, REPEAT('x', %d), 'y')", 220<<20))
-	err := copies("later")
-	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "shop.t has values of 220 MiB") {
-		t.Errorf("a row of 220 MiB: %v", err)
-	}
-	if used := peak(t); used > limit {
-		t.Errorf("with a row of 220 MiB it took %d MiB", used>>20)
+	for name, c := range map[string]struct {
+		Memory
+		connections int
+		field       string
+	}{
+		"one connection": {Memory{Limit: limit}, 1, "spec.from.external.resources.limits.memory"},
+		"four":           {Memory{Limit: limit}, 4, "spec.from.external.resources.limits.memory"},
+		"shared":         {Memory{Limit: limit, Shared: true}, 4, "spec.resources.limits.memory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, _ := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
+			into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G", "--innodb-buffer-pool-size=128M")
+			r := budget{Memory: c.Memory, connections: int64(c.connections), pool: 128 << 20}
+			each, waiting := r.bounds()
+			run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
+				"CREATE DATABASE shop")
+			for i := range c.connections { // two tables with rows that wait, and all with rows that do not
+				run(t, source, fmt.Sprintf("CREATE TABLE shop.t%d (id INT PRIMARY KEY, b LONGBLOB, c LONGTEXT)", i),
+					fmt.Sprintf("INSERT INTO shop.t%d VALUES (1, REPEAT('x', %d), NULL), (2, NULL, REPEAT(\"'\", %[2]d))", i, each))
+				if i < 2 && each < waiting {
+					run(t, source, fmt.Sprintf("INSERT INTO shop.t%d VALUES (3, REPEAT('x', %d), NULL), "+
+						"(4, 'y', REPEAT(\"'\", %[2]d - 1))", i, waiting))
+				}
+			}
+			was := debug.SetMemoryLimit(limit / 10 * 9)
+			defer debug.SetMemoryLimit(was)
+			o := Options{Databases: []string{"shop"}, Memory: c.Memory, Connections: c.connections}
+			if !c.Shared {
+				o.Only = &Only{As: func(i int) Object { return Object{Database: "into", Name: fmt.Sprint("t", i)} }}
+				run(t, into, "CREATE DATABASE `into`")
+			}
+			peak(t)
+			if err := copied(t, source, socket, o); err != nil {
+				t.Fatal(err)
+			}
+			used := peak(t)
+			if c.Shared {
+				other := serversPeak(t, into)
+				t.Logf("this process took %d MiB of %d MiB, and the server %d MiB", used>>20, r.own()>>20, other>>20)
+				used += other
+			}
+			t.Logf("rows of %d MiB, and of %d MiB, took %d MiB", waiting>>20, each>>20, used>>20)
+			if used > limit || used < limit/2 {
+				t.Errorf("rows of %d MiB, and of %d MiB, took %d MiB", waiting>>20, each>>20, used>>20)
+			}
+			run(t, source, fmt.Sprintf("INSERT INTO shop.t0 VALUES (5, REPEAT('x', %d), 'y')", waiting))
+			run(t, into, "DROP DATABASE IF EXISTS shop", "CREATE OR REPLACE DATABASE `into`")
+			err := copied(t, source, socket, o)
+			if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(),
+				fmt.Sprintf("shop.t0 has values of %d MiB", waiting>>20)) || !strings.Contains(err.Error(), c.field) {
+				t.Errorf("a larger row: %v", err)
+			}
+			if used := peak(t); used > limit {
+				t.Errorf("with a larger row it took %d MiB", used>>20)
+			}
+		})
 	}
 }
 
-// peak returns how much memory this process has had at most since it was asked last.
-func peak(t *testing.T) (kib int64) {
+// copied copies from a server to that of a socket.
+func copied(t *testing.T, source *sql.DB, socket string, o Options) error {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/status")
+	from, err := server(source).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := OpenTarget(socket, "root", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = to.Close() }()
+	_, err = Copy(t.Context(), from, to, o)
+	return err
+}
+
+// peak returns how much memory this process has had at most since it was asked last.
+func peak(t *testing.T) int64 {
+	t.Helper()
+	bytes := highest(t, "self")
+	runtime.GC()
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}
+
+// serversPeak returns how much memory a server has had at most.
+func serversPeak(t *testing.T, db *sql.DB) int64 {
+	t.Helper()
+	id, _ := containers.Load(db)
+	out, err := exec.Command("docker", "inspect", "-f", "{{.State.Pid}}", id.(string)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return highest(t, strings.TrimSpace(string(out)))
+}
+
+func highest(t *testing.T, process string) (kib int64) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
 	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		t.Fatal(err)
-	}
-	runtime.GC()
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return kib << 10

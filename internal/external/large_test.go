@@ -6,22 +6,40 @@ import (
 	"testing"
 )
 
-// TestMaxRow: the limit that a refusal names is enough for the row, and hardly more than that.
-func TestMaxRow(t *testing.T) {
-	for _, connections := range []int{1, 2, 16} {
-		for _, limit := range []int64{512 << 20, 1 << 30, 8 << 30} {
-			row := MaxRow(int64(float64(limit)*goShare), connections)
-			if enough := enoughFor(row, connections); enough > limit+1<<10 || enough < limit-1<<10 {
-				t.Errorf("%d connections with %d MiB: rows of %d MiB, which need %d MiB", connections, limit>>20, row>>20,
-					enough>>20)
+// TestBounds: rows that may be in memory at the same time fit. The limit that a refusal names is enough for the row, and
+// hardly more than that.
+func TestBounds(t *testing.T) {
+	for _, connections := range []int64{1, 2, 4, 16} {
+		for _, m := range []Memory{{Limit: 512 << 20}, {Limit: 1 << 30}, {Limit: 1 << 30, Shared: true},
+			{Limit: 8 << 30, Shared: true}} {
+			r := budget{Memory: m, connections: connections, pool: 128 << 20}
+			each, waiting := r.bounds()
+			if all := max(leastRow, r.rows()) + (connections-1)*leastRow; waiting+(connections-1)*each > all || waiting < each {
+				t.Errorf("%+v: rows of %d MiB, and others of %d MiB, take more than %d MiB", r, waiting>>20, each>>20, all>>20)
+			}
+			for _, more := range []int64{1, 1 << 20, 100 << 20} {
+				enough := r
+				enough.Limit = r.enoughFor(waiting+more) + 1<<10
+				if _, most := enough.bounds(); most < waiting+more || most > waiting+more+1<<20 && waiting > leastRow {
+					t.Errorf("%+v: for %d bytes a limit of %d MiB is named, which is enough for %d", r, waiting+more,
+						enough.Limit>>20, most)
+				}
 			}
 		}
 	}
-	if row := MaxRow(1<<30/10*9, 1) >> 20; row < 145 || row > 160 { // as the API's comment describes it
-		t.Errorf("with 1Gi: %d MiB", row)
-	}
-	if row := MaxRow(32<<20, 16); row != 1<<20 {
-		t.Errorf("with next to nothing: %d", row)
+	for r, want := range map[budget][2]int64{
+		{connections: 4}: {0, 0},
+		{Memory: Memory{Limit: 32 << 20}, connections: 16}: {1, 1},
+		// as docs/migration.md and the API's comment have it
+		{Memory: Memory{Limit: 1 << 30}, connections: 1}:                                {154, 154},
+		{Memory: Memory{Limit: 1 << 30}, connections: 16}:                               {2, 101},
+		{Memory: Memory{Limit: 1 << 30, Shared: true}, connections: 4, pool: 128 << 20}: {2, 30},
+		{Memory: Memory{Limit: 1 << 29, Shared: true}, connections: 4, pool: 128 << 20}: {1, 4},
+		{Memory: Memory{Limit: 1 << 29, Shared: true}, connections: 1, pool: 128 << 20}: {9, 9},
+	} {
+		if each, waiting := r.bounds(); each>>20 != want[0] || waiting>>20 != want[1] {
+			t.Errorf("%+v: rows of %d MiB, and of %d MiB that wait", r, each>>20, waiting>>20)
+		}
 	}
 }
 
@@ -59,5 +77,28 @@ func TestLiteralsLength(t *testing.T) {
 	}
 	if foreseen := literalsLength(kinds, values); foreseen < n+1 || foreseen > n+4*len(values) {
 		t.Errorf("%d bytes were foreseen, and there are %d", foreseen, n)
+	}
+}
+
+// TestSizedQuery: a row is read once, with those that wait for nothing, or with those that wait.
+func TestSizedQuery(t *testing.T) {
+	p := part{table: Table{Object: Object{Database: "shop", Name: "t"}, Key: []string{"id"},
+		Columns: []Column{{Name: "id", Type: "int"}, {Name: "a", Type: "longblob"}}}, Range: Range{"3", "9"}}
+	whole := part{table: p.table}
+	whole.table.Key = nil
+	const size = "COALESCE(OCTET_LENGTH(`a`), 0)"
+	for want, c := range map[string]struct {
+		of part
+		sized
+	}{
+		"SELECT `id`, `a` FROM `shop`.`t` FORCE INDEX (PRIMARY) WHERE `id` >= 3 AND `id` < 9 ORDER BY `id`": {p, sized{}},
+		"SELECT `id`, IF(" + size + " > 5, NULL, `a`), " + size + " FROM `shop`.`t`":                        {whole, sized{upTo: 5}},
+		"SELECT `id`, IF(" + size + " > 8, NULL, `a`), " + size + " FROM `shop`.`t` WHERE " + size + " > 5": {whole, sized{5, 8}},
+		"SELECT `id`, IF(" + size + " > 8, NULL, `a`), " + size + " FROM `shop`.`t` FORCE INDEX (PRIMARY) " +
+			"WHERE `id` >= 3 AND `id` < 9 AND " + size + " > 5 ORDER BY `id`": {p, sized{5, 8}},
+	} {
+		if got, withSize := c.of.query(c.of.table.stored(), c.sized); got != want || withSize != (c.upTo > 0) {
+			t.Errorf("%+v: %s, want\n%s", c.sized, got, want)
+		}
 	}
 }

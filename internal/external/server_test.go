@@ -59,10 +59,11 @@ func start(t *testing.T, image string, options ...string) (*sql.DB, string) {
 		t.Fatal(err)
 	}
 	hosts.Store(db, strings.TrimSpace(string(ip)))
+	containers.Store(db, id)
 	return db, socket
 }
 
-var hosts sync.Map
+var hosts, containers sync.Map
 
 // server is how the account of a copy connects to a source.
 func server(db *sql.DB) Server {

@@ -98,7 +98,8 @@ func External(c *v1alpha1.GaleraCluster) task.External {
 		Follow:   from.Follow,
 		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Users: from.Users,
 		Skip: []string{resources.ArchiverName(c)}, Connections: int(from.Connections),
-		VolumeBytes: c.Spec.Storage.Size.Value(), Settings: map[string]string{}}
+		VolumeBytes: c.Spec.Storage.Size.Value(), MemoryBytes: c.Spec.Resources.Limits.Memory().Value(),
+		Settings: map[string]string{}}
 	t.ServerID, t.Domain = resources.Identifiers(c)
 	if from.RateLimit != nil {
 		t.Rate = from.RateLimit.Value()

@@ -20,6 +20,7 @@ import (
 func TestExternalJobs(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("c", 40), Namespace: "demo"}}
 	c.Spec.Storage.Size = resource.MustParse("10Gi")
+	c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
 		Users:                true,
 		RateLimit:            new(resource.MustParse("2Mi")),
@@ -87,6 +88,9 @@ func TestExternalJobs(t *testing.T) {
 		}
 		if x := asked.Import; x != nil && (x.ID != "external-1" || x.History != "new" || x.Rate != 2<<20) {
 			t.Errorf("%+v", x)
+		}
+		if x := asked.Import; x != nil && x.MemoryBytes != 2<<30 {
+			t.Errorf("a container of 2Gi is taken for one of %d bytes", x.MemoryBytes)
 		}
 		if x := asked.Inspect; x != nil && (x.Plain || !x.Identity || x.VolumeBytes != 10<<30 ||
 			!slices.Contains(x.Skip, resources.ArchiverName(c))) {

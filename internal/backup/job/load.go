@@ -94,9 +94,10 @@ func ofProgress(r *v1alpha1.GaleraRestore) metav1.ObjectMeta {
 
 // serverOf is what both are given.
 func serverOf(r *v1alpha1.GaleraRestore) *task.External {
-	from := r.Spec.From.External
+	from, own := r.Spec.From.External, resourcesOf(r)
 	t := &task.External{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, Only: true,
-		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Connections: int(from.Connections)}
+		MemoryBytes: own.Limits.Memory().Value(),
+		Identity:    from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Connections: int(from.Connections)}
 	if from.RateLimit != nil {
 		t.Rate = from.RateLimit.Value()
 	}
@@ -106,6 +107,11 @@ func serverOf(r *v1alpha1.GaleraRestore) *task.External {
 		t.Databases, t.Table = []string{string(r.Spec.Table.Database)}, string(r.Spec.Table.Name)
 	}
 	return t
+}
+
+// resourcesOf are those of the container of each.
+func resourcesOf(r *v1alpha1.GaleraRestore) corev1.ResourceRequirements {
+	return merged(memory("1Gi"), r.Spec.From.External.DeepCopy().Resources)
 }
 
 // fromServer is a Job that connects to that server, with its credentials.
@@ -122,7 +128,7 @@ func fromServer(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, t task.Tas
 		Containers: []corev1.Container{{
 			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
 			Env: env, SecurityContext: containerSecurity(),
-			Resources:                merged(memory("1Gi"), r.Spec.From.External.DeepCopy().Resources),
+			Resources:                resourcesOf(r),
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}

@@ -25,8 +25,9 @@ func TestLoadFromJobs(t *testing.T) {
 	r.Spec.Database = &v1alpha1.RestoreDatabase{Name: "crm", As: "sales"}
 	r.Spec.From.External = &v1alpha1.RestoreExternal{Host: "db", Port: 3307, Connections: 2,
 		RateLimit: new(resource.MustParse("2Mi")), Resources: corev1.ResourceRequirements{
-			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("3000Mi")}}, CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
-		TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}
+			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("3000Mi")}},
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
+		TLS:                  &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}
 	r.Status.Attempts = 999
 	inspect, err := InspectFor(r, c, Options{Image: "operator"})
 	if err != nil {
@@ -93,6 +94,7 @@ func TestLoadFromJobs(t *testing.T) {
 			x = j.Load.From
 		}
 		if x == nil || x.Plain || !x.Identity || !x.Only || x.Port != 3307 || x.Rate != 2<<20 || x.Connections != 2 ||
+			x.MemoryBytes != 3000<<20 ||
 			!slices.Equal(x.Databases, []string{"crm"}) || x.Table != "" {
 			t.Errorf("%+v", x)
 		}

@@ -8,11 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/user"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -60,14 +58,11 @@ func checkSource(ctx context.Context, source *sql.DB, t task.External, version s
 
 func options(t task.External) external.Options {
 	if t.Only {
-		o := external.Options{Databases: t.Databases, Only: &external.Only{Table: t.Table},
-			Connections: t.Connections, Rate: t.Rate}
-		if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 { // that of the container (job.limitMemory)
-			o.MaxRow = external.MaxRow(limit, t.Connections)
-		}
-		return o
+		return external.Options{Databases: t.Databases, Only: &external.Only{Table: t.Table},
+			Connections: t.Connections, Rate: t.Rate, Memory: external.Memory{Limit: t.MemoryBytes}}
 	}
-	return external.Options{Databases: t.Databases, Users: t.Users, Follow: t.Follow,
+	return external.Options{Memory: external.Memory{Limit: t.MemoryBytes, Shared: true},
+		Databases: t.Databases, Users: t.Users, Follow: t.Follow,
 		Skip:        append([]string{importer, replayer}, t.Skip...),
 		Connections: t.Connections, Rate: t.Rate}
 }

@@ -40,6 +40,18 @@ func TestExplained(t *testing.T) {
 	}
 }
 
+// TestMemoryOfACopy: a copy is bounded by its container's limit, in which a new cluster's server runs, too.
+func TestMemoryOfACopy(t *testing.T) {
+	for of, want := range map[*task.External]external.Memory{
+		{MemoryBytes: 1 << 30}:             {Limit: 1 << 30, Shared: true},
+		{MemoryBytes: 1 << 30, Only: true}: {Limit: 1 << 30},
+	} {
+		if o := options(*of); o.Memory != want {
+			t.Errorf("%+v: %+v", of, o.Memory)
+		}
+	}
+}
+
 // TestShortened: what is reported of the source always fits.
 func TestShortened(t *testing.T) {
 	var names []string

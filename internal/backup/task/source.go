@@ -27,6 +27,8 @@ type External struct {
 	Rate int64 `json:"rate,omitempty"`
 	// VolumeBytes is the size of the cluster's volumes.
 	VolumeBytes int64 `json:"volumeBytes,omitempty"`
+	// MemoryBytes is the limit of the Job's container; 0 for none.
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// Settings of the cluster's configuration.
 	Settings map[string]string `json:"settings,omitempty"`
 	// ID names this copy, History is the UUID of the history that it begins.
