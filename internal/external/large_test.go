@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBounds: rows that may be in memory at the same time fit. The limit that a refusal names is enough for the row, and
-// hardly more than that.
+// TestBounds: rows that may be in memory at the same time fit. The limit that a refusal names is enough for the row,
+// and hardly more than that.
 func TestBounds(t *testing.T) {
 	for _, connections := range []int64{1, 2, 4, 16} {
 		for _, m := range []Memory{{Limit: 512 << 20}, {Limit: 1 << 30}, {Limit: 1 << 30, Shared: true},
