@@ -30,10 +30,16 @@ type coverage map[string]int
 var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
 	"overruled", "lostTo", "lost", "rolledBack", "recreated", "restored", "renewed", "killed"}
 
-// leaseBecomes is called when the operator has written another state of the lease.
+// leaseBecomes is called when the operator has written another state of the lease. One that ends does not protect: what
+// nodes have heard of may be of before a person has turned it off.
 func (w *world) leaseBecomes(c *cluster) {
 	w.say("the lease is %q", c.Status.WriteLease)
-	w.held = c.Status.WriteLease == v1alpha1.WriteLeaseHeld || w.held && c.Status.WriteLease != ""
+	switch c.Status.WriteLease {
+	case v1alpha1.WriteLeaseHeld:
+		w.held = true
+	case v1alpha1.WriteLeaseEnding, "":
+		w.held = false
+	}
 }
 
 // unprotected notes that nothing shows any more that there is a lease: docs/sites.md.
