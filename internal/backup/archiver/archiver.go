@@ -327,6 +327,7 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 		sum: a.at.LastSum, now: now.seqno, sure: a.from == n.name(), verify: from != a.at.Last,
 		numbers: newNumbers(n, all.synced)}
 	defer r.drop()
+	r.stood.take(r.last, now)
 	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)
 	var ofStore storeError
@@ -357,7 +358,7 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 		}
 	}
 	if !h.Begins {
-		h.Previous, h.PreviousSeqno = a.at.Last, a.at.Seqno
+		h.Previous, h.PreviousSeqno, h.PreviousHeld = a.at.Last, a.at.Seqno, max(h.PreviousHeld, a.at.LastAtLeast())
 		h.Chain, h.Foreign, h.From = a.at.Chain, a.at.Foreign, a.at.From
 		if h.Lines == nil {
 			h.Lines = a.at.Lines

@@ -134,9 +134,10 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 	defer cancel()
 	var state, component, name string
 	row := n.db.QueryRowContext(ctx,
-		`SELECT MAX(IF(variable_name = 'WSREP_LOCAL_STATE', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, '')), @@hostname
-		FROM information_schema.global_status WHERE variable_name IN ('WSREP_LOCAL_STATE', 'WSREP_CLUSTER_STATUS')`)
-	if err := row.Scan(&state, &component, &name); err != nil {
+		`SELECT MAX(IF(variable_name = 'WSREP_LOCAL_STATE', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, '')),
+		MAX(IF(variable_name = 'WSREP_LAST_COMMITTED', CAST(variable_value AS SIGNED), 0)), @@hostname
+		FROM information_schema.global_status WHERE variable_name IN ('WSREP_LOCAL_STATE', 'WSREP_CLUSTER_STATUS', 'WSREP_LAST_COMMITTED')`)
+	if err := row.Scan(&state, &component, &at.before, &name); err != nil {
 		return at, err
 	}
 	if state != "4" || component != "Primary" {

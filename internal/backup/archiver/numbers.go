@@ -187,6 +187,20 @@ func (s *seqnos) between(before, node int64) bool {
 	return !s.astray && (s.first == 0 || s.first > before && (node == 0 || s.last <= node))
 }
 
+// stand is where a node was when it was asked last, and a transaction with a seqno that what the node gives after it is
+// after.
+type stand struct {
+	at    position
+	after known
+}
+
+// take takes where the node is. If what was read is the last transaction that it has, what it gives next is later.
+func (s *stand) take(read binlog.GTID, at position) {
+	if s.at = at; at.last == read && at.before > 0 {
+		s.after = known{GTID: read, seqno: at.before}
+	}
+}
+
 // seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where
 // the node is; 0 when it does not answer.
 func seqno(before, own, node int64) int64 {
@@ -205,8 +219,11 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 	at := now.seqno
 	if err != nil {
 		at = r.seqnoOfAnother(ctx)
-	} else if err := r.still(now); err != nil {
-		return h, err
+	} else {
+		if err := r.still(now); err != nil {
+			return h, err
+		}
+		r.stood.take(r.last, now)
 	}
 	before := r.at.least()
 	if at == 0 { // nothing shows up to where they are Galera's

@@ -41,6 +41,7 @@ type reader struct {
 	ended   bool  // nothing followed last when this node began to be followed
 	now     int64 // the node's seqno at the last question, and past at the one before that
 	past    int64
+	stood   stand       // what the node shows of where it was
 	idle    bool        // the node gives nothing now
 	mark    binlog.GTID // what the node had committed at asked
 	asked   time.Time
@@ -98,6 +99,7 @@ func (r *reader) tick(ctx context.Context) error {
 			return err
 		}
 		r.past, r.now = r.now, at.seqno
+		r.stood.take(r.last, at)
 		r.mark, r.alone = r.confirmed(ctx, at.last)
 		if errors.As(r.alone, &once{}) {
 			return r.alone
@@ -295,6 +297,9 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	h.Transactions++
 	if h.First == (binlog.GTID{}) {
 		h.First, r.raw, r.seqnos = t.GTID, rawTimes{}, seqnos{}
+		if h.PreviousHeld = r.seqno; r.stood.after.GTID == r.last {
+			h.PreviousHeld = max(h.PreviousHeld, r.stood.after.seqno)
+		}
 	}
 	r.raw.add(t.Time)
 	r.seqnos.add(t.Seqno)
@@ -304,6 +309,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	h.AddAnchor(t.GTID.Seq, t.Seqno)
 	h.BeforeLast, h.Last, h.LastSum, h.Seqno = r.last, t.GTID, t.Sum, t.Seqno
 	r.last, r.before, r.sum, r.seqno, r.sure = t.GTID, r.last, t.Sum, t.Seqno, true
+	r.stood.take(r.last, r.stood.at)
 	if r.open.bytes >= maxSegment || len(h.Holes) >= binlog.MaxHoles {
 		return r.flush(ctx, time.Time{})
 	}

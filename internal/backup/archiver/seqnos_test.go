@@ -7,6 +7,52 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
+// TestPreviousHeld: a segment names a seqno that its first transaction is after, which may name none itself: where the
+// node was when it had committed nothing after the transaction before.
+func TestPreviousHeld(t *testing.T) {
+	play(t, func(w *world) {
+		w.commit(6)
+		w.pass(3 * interval)
+		for _, s := range w.servers() {
+			s.do(func() { s.views = 3 })
+		}
+		w.pass(3 * interval)
+		w.commitNumbered(10, func(*server) uint64 { return 7 })
+		w.pass(3 * interval)
+		w.a.fail("killed")
+		w.pass(10 * interval)
+		w.commitNumbered(11, func(*server) uint64 { return 8 })
+		w.pass(10 * interval)
+		w.expect("@5 6-6 7-7 8-8")
+		heads := w.heads()
+		for i, want := range []int64{0, 5, 9, 10} {
+			if heads[i].PreviousHeld != want {
+				t.Errorf("%s to %s: %d instead of %d", heads[i].First, heads[i].Last, heads[i].PreviousHeld, want)
+			}
+		}
+	})
+}
+
+// TestStands: what a node has committed when it is asked, and has not given yet, is not after that.
+func TestStands(t *testing.T) {
+	var s stand
+	for _, c := range []struct {
+		read, last uint64 // the last transaction that was read, and the one the node has
+		seqno      int64  // where it is
+		after      binlog.GTID
+		want       int64
+	}{{5, 5, 7, gtid(5), 7}, {5, 6, 9, gtid(5), 7}, {6, 0, 0, gtid(6), 9}, {7, 0, 0, gtid(6), 9}, {7, 7, 0, gtid(6), 9},
+		{7, 7, 12, gtid(7), 12}} {
+		at := s.at
+		if c.last > 0 {
+			at = position{last: gtid(c.last), before: c.seqno}
+		}
+		if s.take(gtid(c.read), at); s.after.GTID != c.after || s.after.seqno != c.want {
+			t.Errorf("%+v: %+v", c, s.after)
+		}
+	}
+}
+
 // TestSeqnos: any node shows that transactions name Galera's seqnos. The first one after the beginning of a chain may
 // be before what the node had by then that the chain begins with.
 func TestSeqnos(t *testing.T) {

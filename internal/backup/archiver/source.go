@@ -40,6 +40,8 @@ type position struct {
 	foreign []binlog.GTID
 	// applied is the position of what the node has applied of a source (gtid_slave_pos), which is part of its data.
 	applied string
+	// before is a seqno that what follows last in the node's binary log is after, 0 when none is known.
+	before int64
 	// seqno is Galera's, and view names the group's view, within which a line of history does not change.
 	seqno int64
 	view  string

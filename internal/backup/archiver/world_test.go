@@ -352,6 +352,7 @@ func (s *server) position(ctx context.Context) (at position, err error) {
 	at.sort(strings.Join(slices.Collect(maps.Values(all)), ","))
 	at.applied = s.applied
 	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)+s.views
+	at.before = at.seqno
 	if at.since = s.since; s.down == nil {
 		at.ahead = s.ahead
 	}

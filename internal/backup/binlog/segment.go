@@ -107,8 +107,10 @@ type Head struct {
 	// before Previous in Galera's history; 0 when it is not known.
 	Previous      GTID  `json:"previous,omitzero"`
 	PreviousSeqno int64 `json:"previousSeqno,omitempty"`
-	First         GTID  `json:"first,omitzero"`
-	Last          GTID  `json:"last,omitzero"`
+	// PreviousHeld is a seqno that what follows Previous is after, though it may name none; 0 when none is known.
+	PreviousHeld int64 `json:"previousHeld,omitempty"`
+	First        GTID  `json:"first,omitzero"`
+	Last         GTID  `json:"last,omitzero"`
 	// BeforeLast is the transaction before Last, and LastSum the checksum of Last's content: an archiver that goes on here
 	// makes sure that the cluster still has the same history.
 	BeforeLast GTID   `json:"beforeLast,omitzero"`
@@ -189,11 +191,34 @@ func (h Head) SeqnoAtLeast(number uint64) int64 {
 	return of.Seqno + int64(after) //nolint:gosec // a seqno is positive
 }
 
+// LastAtLeast is the least seqno that Last may have, 0 when nothing is known. The seqnos that transactions name count,
+// also where no node has shown that they are Galera's.
+func (h Head) LastAtLeast() int64 {
+	if h.Begins {
+		return 0
+	}
+	h.Seqnos = true
+	least := h.SeqnoAtLeast(h.Last.Seq)
+	if h.PreviousHeld > 0 {
+		least = max(least, h.PreviousHeld+int64(h.Transactions))
+	}
+	return least
+}
+
 // Names reports whether SeqnoAtLeast returns the very seqno of a transaction: it names that, as far as is known.
 func (h Head) Names(number uint64) bool {
 	unnamed, anchors := len(h.Unnamed), len(h.Anchors)
 	return h.SeqnoAtLeast(number) > 0 && !slices.Contains(h.Unnamed, number) && (unnamed < maxUnnamed ||
 		number < h.Unnamed[unnamed-1]) && (anchors < maxAnchors || number <= h.Anchors[anchors-1].Number)
+}
+
+// IsUnnamed reports whether a transaction names no seqno, or may name none.
+func (h Head) IsUnnamed(number uint64) bool {
+	if slices.ContainsFunc(h.Anchors, func(a Anchor) bool { return a.Number == number }) {
+		return false
+	}
+	return slices.Contains(h.Unnamed, number) ||
+		len(h.Unnamed) == maxUnnamed && number > h.Unnamed[maxUnnamed-1]
 }
 
 // AddAnchor notes the seqno of a transaction, 0 for one that does not name it, unless SeqnoAtLeast returns it already:

@@ -1,14 +1,13 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// mayHold reports why a base may hold a transaction that its number, or the target, is before; "" when nothing suggests
-// it. first is the index of the segment that goes on from it.
+// mayHold reports why a base may hold a transaction that its number, or the target, is before, or may lack one that its
+// number is not before; "" when nothing suggests it. first is the index of the segment that goes on from it.
 func mayHold(heads []binlog.Head, first int, b Base, t binlog.Target, through binlog.Through) string {
 	of := behind{Base: b, target: t.GTID}
 	if first > 0 && Break(heads[first-1], heads[first]) == "" {
@@ -41,18 +40,18 @@ func otherwise(why string) string {
 	return why + ". Begin with an earlier backup, or restore this one without a point in time"
 }
 
-// behind finds out whether a base may hold a statement that changes tables, though that has a later number than the
-// base: its node may number transactions lower than the archive, and such a statement does not name its seqno. It would
-// be applied twice.
+// behind finds out whether a base holds exactly those statements that change tables which its number is not before: its
+// node may number transactions differently than the archive, and such a statement does not name its seqno. It would be
+// applied twice, or be left out. Between which seqnos it is follows from what the archive knows of its neighbours.
 type behind struct {
 	Base
 	target binlog.GTID // what the data are to end with, the zero GTID for another target
 	known  bool        // segments report up to which seqno the archive has everything
 	held   int64       // the archive has everything up to it
 	least  int64       // the seqno of the transaction that was seen last, at least
-	next   uint64      // the first number after the base's, 0 before it was seen
-	may    uint64      // the number of the first statement that the base may hold, 0 for none
-	end    binlog.Head // the last segment with Galera's seqnos that ends after the base
+	unsure uint64      // the number of the base's last transaction, if that may be after the base's seqno; otherwise 0
+	after  int64       // how many transactions were seen after it
+	over   bool        // a transaction was seen that is after the base, and so are all later ones
 }
 
 // before takes a segment that is before the base. A chain begins with what one node has: what that one lacks in its
@@ -60,52 +59,71 @@ type behind struct {
 func (b *behind) before(h binlog.Head) {
 	b.known = b.known || h.Held > 0
 	if h.Held > h.From {
-		b.held, b.least = max(b.held, h.Held), max(b.least, h.Held)
+		b.held = max(b.held, h.Held)
 	}
+	b.held = max(b.held, h.SeqnoAtLeast(h.Last.Seq))
 }
 
-// see takes the segments of the base's chain in order. why is what shows that the base may hold too much, and done
-// reports that it holds nothing of the later ones. Where no node has shown that a segment's seqnos are Galera's, they
-// show nothing but that a base may not fit: each transaction takes one all the same.
+// see takes the segments of the base's chain in order. why is what shows that the base may hold too much, or too little,
+// and done reports that the later ones do not matter. Where no node has shown that a segment's seqnos are Galera's, they
+// have to fit all the same: such a segment is read by number alone.
 func (b *behind) see(h binlog.Head) (why string, done bool) {
-	if h.Empty() {
+	if b.least = max(b.least, h.PreviousHeld); h.Empty() {
 		b.before(h)
 		return "", false
 	}
-	if h.Seqnos && h.Last.Seq > b.GTID.Seq {
-		b.end = h
-	}
+	shown := h.Seqnos
+	h.Seqnos = true
 	for n := h.First.Seq; n <= h.Last.Seq; n = given(h, n+1) {
-		if b.crosses(h, n) {
+		at := int64(0) // its very seqno
+		if h.Names(n) {
+			at = h.SeqnoAtLeast(n)
+		}
+		if !shown && at > 0 && (n <= b.GTID.Seq) != (at <= b.Seqno) {
 			return b.unshown(n), false
 		}
 		b.least = max(b.least+1, h.SeqnoAtLeast(n))
-		switch named := h.Names(n); {
-		case n <= b.GTID.Seq:
+		if n <= b.GTID.Seq {
+			if b.unsure = 0; h.IsUnnamed(n) {
+				b.unsure, b.after = n, 0
+			}
 			continue
-		case b.least <= b.Seqno && !named:
-			b.may = cmp.Or(b.may, n)
-		case b.least <= b.Seqno && (b.may > 0 || b.target != binlog.GTID{} && n > b.target.Seq):
-			return b.holds(cmp.Or(b.may, n)), false
-		case b.least > b.Seqno && b.may == 0:
-			return "", true
-		case b.least > b.Seqno && named:
-			return b.lower(n, b.least), true
 		}
-		b.next = cmp.Or(b.next, n)
+		if why, done := b.follows(h, n, at); done || why != "" {
+			return why, done
+		}
 	}
+	if b.unsure > 0 && h.Seqno > 0 && h.Seqno-b.after <= b.Seqno {
+		b.unsure = 0
+	}
+	h.Seqnos = shown
 	b.before(h)
-	b.held = max(b.held, h.SeqnoAtLeast(h.Last.Seq))
-	return "", false
+	return "", b.over && b.unsure == 0
+}
+
+// follows takes a transaction that has a later number than the base. at is its seqno, 0 when it is not known.
+func (b *behind) follows(h binlog.Head, n uint64, at int64) (why string, done bool) {
+	switch b.after++; {
+	case h.IsUnnamed(n) && b.least <= b.Seqno:
+		return b.holds(n), false
+	case at > 0 && at <= b.Seqno && b.target != binlog.GTID{} && n > b.target.Seq:
+		return b.holds(n), false
+	case b.unsure > 0 && at-b.after > b.Seqno:
+		return b.mayLack(), false
+	case b.unsure > 0 && at > 0:
+		b.unsure = 0
+	}
+	b.over = b.over || b.least > b.Seqno
+	return "", b.over && b.unsure == 0
 }
 
 // ends reports why the base may hold more where its chain ends: before all that the base has was archived, nothing
 // shows that it ends with the target.
 func (b *behind) ends() string {
 	switch {
-	case b.may > 0 && b.end.Seqno > 0:
-		return b.lower(b.end.Last.Seq, b.end.Seqno)
-	case b.may == 0 && b.target != binlog.GTID{} && (b.known || b.held > 0) && b.held < b.Seqno:
+	case b.unsure > 0:
+		return b.mayLack()
+	case !b.over && b.target != binlog.GTID{} && (b.known || b.held > 0) && b.held < b.Seqno:
 		return fmt.Sprintf("the backup %s ends at the seqno %d, the archive is known to be complete up to %d, and what the "+
 			"backup has after that may be later than %s", b.ID, b.Seqno, b.held, b.target)
 	}
@@ -114,26 +132,7 @@ func (b *behind) ends() string {
 
 // early reports whether it is not shown because nothing was archived since the chain began.
 func (b *behind) early() bool {
-	return b.may == 0 && b.held == 0 && b.ends() != ""
-}
-
-// lower reports why the base's node may number transactions lower than the archive, by one that is after the base: each
-// number takes a seqno, so that at the base as many seqnos had no number as there, or fewer.
-func (b *behind) lower(number uint64, seqno int64) string {
-	if seqno-int64(number) >= b.Seqno-int64(b.next-1) { //nolint:gosec // small
-		return ""
-	}
-	return b.holds(b.may)
-}
-
-// crosses reports whether a transaction that the base lacks by its number is in it by the seqno that it names, or the
-// other way, in a segment that was stored while no node answered: the seqno may well be Galera's.
-func (b *behind) crosses(h binlog.Head, number uint64) bool {
-	if h.Seqnos {
-		return false
-	}
-	h.Seqnos = true
-	return h.Names(number) && (number <= b.GTID.Seq) != (h.SeqnoAtLeast(number) <= b.Seqno)
+	return b.unsure == 0 && b.held == 0 && b.ends() != ""
 }
 
 func (b *behind) unshown(number uint64) string {
@@ -145,6 +144,12 @@ func (b *behind) unshown(number uint64) string {
 func (b *behind) holds(number uint64) string {
 	return fmt.Sprintf("the backup %s ends at %s and the seqno %d, and may hold the transaction of the number %d: the "+
 		"backup's node numbered transactions lower than the archive", b.ID, b.GTID, b.Seqno, number)
+}
+
+func (b *behind) mayLack() string {
+	return fmt.Sprintf("the backup %s ends at %s and the seqno %d, and may lack the transaction of the number %d, a "+
+		"statement that changes tables: the backup's node may number transactions higher than the archive", b.ID, b.GTID,
+		b.Seqno, b.unsure)
 }
 
 // given is a number of a segment, or the one after the hole that it is in.

@@ -19,7 +19,7 @@ func TestMayHold(t *testing.T) {
 	latest, own, next := binlog.Target{Latest: true}, binlog.Target{GTID: gtid(12)}, binlog.Target{GTID: gtid(13)}
 	for name, c := range map[string]struct {
 		seqno  int64 // of the base at 0-1-12
-		before int64 // up to which the archive had all before the first one
+		before int64 // the first one is known to be after it
 		log    []tx
 		end    int64 // not before the last one
 		target binlog.Target
@@ -28,12 +28,23 @@ func TestMayHold(t *testing.T) {
 		"alike":                              {102, 0, []tx{{12, 102}, {13, 103}}, 103, latest, ""},
 		"alike, its own number":              {102, 0, []tx{{12, 102}, {13, 103}}, 103, own, ""},
 		"alike, DDL":                         {102, 0, []tx{{12, 102}, {13, 0}, {14, 104}}, 104, own, ""},
-		"alike, a view, then DDL":            {103, 0, []tx{{12, 102}, {13, 0}, {14, 105}}, 105, own, ""},
-		"alike, DDL first":                   {102, 0, []tx{{13, 0}, {14, 104}}, 104, own, ""},
+		"a view, or DDL":                     {103, 0, []tx{{12, 102}, {13, 0}, {14, 105}}, 105, own, "number 13"},
+		"a view, then DDL first":             {103, 103, []tx{{13, 0}, {14, 105}}, 105, own, ""},
+		"a view, or DDL first":               {103, 102, []tx{{13, 0}, {14, 105}}, 105, own, "number 13"},
+		"alike, DDL first":                   {102, 102, []tx{{13, 0}, {14, 104}}, 104, own, ""},
 		"alike, DDL alone":                   {102, 102, []tx{{13, 0}}, 110, own, ""},
-		"alike, DDL alone, by what it names": {105, 0, []tx{{13, 0}}, 106, own, ""},
-		"alike, DDL alone, not known":        {105, 0, []tx{{13, 0}}, 0, own, ""},
-		"alike, a failed one, then DDL":      {103, 0, []tx{{12, 102}, {14, 0}, {15, 105}}, 105, latest, ""},
+		"views, then DDL alone":              {105, 105, []tx{{13, 0}}, 106, own, ""},
+		"views, or DDL alone":                {105, 102, []tx{{13, 0}}, 106, own, "number 13"},
+		"a failed one, or DDL":               {103, 0, []tx{{12, 102}, {14, 0}, {15, 105}}, 105, latest, "number 14"},
+		"alike, DDL last":                    {102, 0, []tx{{12, 0}, {13, 103}}, 103, latest, ""},
+		"alike, DDL last, its own number":    {102, 0, []tx{{12, 0}, {13, 103}}, 103, own, ""},
+		"alike, DDL last, and nothing after": {102, 0, []tx{{12, 0}}, 102, latest, ""},
+		"alike, DDL last, and DDL next":      {102, 101, []tx{{12, 0}, {13, 0}, {14, 104}}, 104, latest, ""},
+		"DDL last, or a view":                {102, 0, []tx{{12, 0}, {13, 104}}, 104, latest, "lack"},
+		"DDL last, or it is the archive's":   {102, 0, []tx{{12, 0}}, 103, latest, "lack"},
+		"DDL last, and nothing is known":     {102, 0, []tx{{12, 0}}, 0, own, "lack"},
+		"DDL last, DDL next, or a view":      {102, 101, []tx{{12, 0}, {13, 0}, {14, 105}}, 105, latest, "number 12"},
+		"higher, DDL":                        {101, 0, []tx{{12, 0}, {13, 103}}, 103, latest, "lack"},
 		"lower":                              {103, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, latest, ""},
 		"lower, its own number":              {103, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, own, "number 13"},
 		"lower, the number after":            {103, 0, []tx{{12, 102}, {13, 103}, {14, 104}}, 104, next, ""},
@@ -56,18 +67,20 @@ func TestMayHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for split := 1; split <= len(c.log); split++ { // in one segment, or two
 				s := newStore().begins(5, "").segment(11, 10)
-				s.heads[0].Seqno, s.heads[1].Seqno, s.heads[1].Held = 90, 100, c.before
+				s.heads[0].Seqno, s.heads[1].Seqno = 90, 100
 				if c.log[0].number == 13 {
 					s = newStore().begins(5, "").segment(12, 10)
-					s.heads[0].Seqno, s.heads[1].Seqno, s.heads[1].Held = 90, 102, c.before
+					s.heads[0].Seqno, s.heads[1].Seqno = 90, 102
 				}
+				before := c.before
 				for _, log := range [][]tx{c.log[:split], c.log[split:]} {
 					if len(log) == 0 {
 						continue
 					}
 					last := s.heads[len(s.heads)-1]
 					h := binlog.Head{Seqnos: true, First: gtid(log[0].number), Last: gtid(log[len(log)-1].number),
-						Transactions: len(log)}
+						Transactions: len(log), PreviousHeld: max(before, last.LastAtLeast())}
+					before = 0
 					previous := last.Last.Seq
 					for _, x := range log {
 						if x.number > previous+1 {
@@ -78,7 +91,7 @@ func TestMayHold(t *testing.T) {
 					}
 					s.put(h)
 					s.heads[len(s.heads)-1].PreviousSeqno = last.Seqno
-					s.heads[len(s.heads)-1].Seqno = max(log[len(log)-1].seqno, 100)
+					s.heads[len(s.heads)-1].Seqno = log[len(log)-1].seqno
 				}
 				s.heads[len(s.heads)-1].Seqno = c.end
 				b := base("b1", 12, 50)
@@ -111,22 +124,24 @@ func TestUnshown(t *testing.T) {
 		number  uint64 // of the base at the seqno 103
 		anchors []binlog.Anchor
 		unnamed []uint64
+		before  int64 // the first one is known to be after it
 		says    string
 	}{
-		"alike":                        {12, []binlog.Anchor{{Number: 13, Seqno: 104}}, nil, ""},
-		"alike, within it":             {13, []binlog.Anchor{{Number: 13, Seqno: 103}}, nil, ""},
-		"alike, after a view":          {13, []binlog.Anchor{{Number: 13, Seqno: 102}, {Number: 14, Seqno: 104}}, nil, ""},
-		"lower":                        {12, []binlog.Anchor{{Number: 13, Seqno: 103}}, nil, "of the number 13 names"},
-		"lower, after one of a number": {13, []binlog.Anchor{{Number: 13, Seqno: 102}}, nil, "of the number 14 names"},
-		"higher":                       {13, []binlog.Anchor{{Number: 13, Seqno: 104}}, nil, "of the number 13 names"},
-		"higher, by the last of them":  {15, []binlog.Anchor{{Number: 13, Seqno: 102}}, nil, "of the number 15 names"},
-		"no seqno is named":            {12, nil, []uint64{13, 14, 15}, ""},
-		"the first one names none":     {12, []binlog.Anchor{{Number: 14, Seqno: 105}}, []uint64{13}, ""},
+		"alike":                        {12, []binlog.Anchor{{Number: 13, Seqno: 104}}, nil, 0, ""},
+		"alike, within it":             {13, []binlog.Anchor{{Number: 13, Seqno: 103}}, nil, 0, ""},
+		"alike, after a view":          {13, []binlog.Anchor{{Number: 13, Seqno: 102}, {Number: 14, Seqno: 104}}, nil, 0, ""},
+		"lower":                        {12, []binlog.Anchor{{Number: 13, Seqno: 103}}, nil, 0, "of the number 13 names"},
+		"lower, after one of a number": {13, []binlog.Anchor{{Number: 13, Seqno: 102}}, nil, 0, "of the number 14 names"},
+		"higher":                       {13, []binlog.Anchor{{Number: 13, Seqno: 104}}, nil, 0, "of the number 13 names"},
+		"higher, by the last of them":  {15, []binlog.Anchor{{Number: 13, Seqno: 102}}, nil, 0, "of the number 15 names"},
+		"no seqno is named":            {12, nil, []uint64{13, 14, 15}, 103, ""},
+		"and the chain begins so":      {12, nil, []uint64{13, 14, 15}, 0, "of the number 13"},
+		"the first one names none":     {12, []binlog.Anchor{{Number: 14, Seqno: 105}}, []uint64{13}, 103, ""},
 	} {
 		s := newStore().begins(12, "")
 		s.heads[0].Seqno, s.heads[0].From, s.heads[0].Held = 103, 103, 103
 		s.put(binlog.Head{First: gtid(13), Last: gtid(15), Transactions: 3, Anchors: c.anchors, Unnamed: c.unnamed, From: 103,
-			Held: 103})
+			Held: 103, PreviousHeld: c.before})
 		b := base("b1", c.number, 50)
 		b.Seqno = 103
 		_, err := Choose(s.heads, b, binlog.Target{Latest: true}, binlog.Through{})
@@ -212,12 +227,11 @@ func TestNothingYet(t *testing.T) {
 
 // TestOfferAfterTables: where statements that change tables alone follow a backup, a refusal offers what can be
 // restored.
-
 func TestOfferAfterTables(t *testing.T) {
 	s := newStore().begins(10, "it is the first")
 	s.heads[0].Held, s.heads[0].From = 1000, 1000
 	h := binlog.Head{First: gtid(11), Last: gtid(12), Transactions: 2, Seqnos: true, FirstTime: at(60), LastTime: at(70),
-		Earliest: at(60)}
+		Earliest: at(60), PreviousHeld: 1001}
 	h.AddAnchor(11, 0)
 	h.AddAnchor(12, 0)
 	s.put(h)

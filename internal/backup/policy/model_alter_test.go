@@ -2,14 +2,13 @@ package policy_test
 
 import (
 	"math"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
-// alter has a statement that changes tables, which may be in no binary log of the node that it was made on. No schedule
-// is drawn with it: a base that holds it as its last transaction, of a node which numbers lower, may look like one that
-// is numbered alike, and is before it.
+// alter has a statement that changes tables, which may be in no binary log of the node that it was made on.
 func (w *world) alter(e event) {
 	without := -1
 	if e.b%4 == 0 {
@@ -34,6 +33,21 @@ func init() {
 	// The backup's node lacks such a statement in its binary log.
 	known["what a base holds of statements that change tables is known by number"] = []event{{0, 1, 0}, {0, 1, 0},
 		{3, 0, 7}, {0, 1, 0}, {29, 0, 0}, {12, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}}
+	mutants["a statement that changes tables is in a base if its number is"] = func(d *decisions) {
+		d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
+			return chosenFrom(func(h binlog.Head) binlog.Head {
+				h.Unnamed = slices.DeleteFunc(slices.Clone(h.Unnamed), func(n uint64) bool { return n <= b.GTID.Seq })
+				return h
+			})(heads, b, t, through)
+		}
+	}
+	// The backup's node numbers higher than the archive, which goes on with such a statement after the backup.
+	known["a statement that changes tables is in a base if its number is"] = []event{{0, 1, 0}, {14, 1, 0}, {24, 1, 0},
+		{0, 1, 0}, {3, 0, 7}, {12, 0, 0}, {29, 1, 1}, {30, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}}
+	mutants["what a node has when it is asked was read"] = func(d *decisions) { d.eager = true }
+	// The backup's node lacks such a statement in its binary log, which is read after the node was asked.
+	known["what a node has when it is asked was read"] = []event{{0, 1, 0}, {0, 1, 0}, {3, 0, 7}, {29, 0, 0}, {12, 0, 0},
+		{8, 0, 1}, {30, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}}
 	mutants["what is not archived yet is in no backup"] = func(d *decisions) {
 		d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
 			if n := len(heads); n > 0 && t.GTID != (binlog.GTID{}) {

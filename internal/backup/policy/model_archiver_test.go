@@ -33,12 +33,17 @@ type archiver struct {
 	read  []entry
 	hole  *binlog.Hole // before the next transaction
 	holes []binlog.Hole
+	own   binlog.GTID // the last transaction that the node had when it was asked, and what follows it is after ends
+	ends  int64
+	first int64 // a seqno that the first transaction that was read is after
 }
 
 func (a *archiver) kill() { *a = archiver{} }
 
 // drop forgets what was read.
-func (a *archiver) drop() { a.open, a.read, a.hole, a.holes = false, nil, nil, nil }
+func (a *archiver) drop() {
+	a.open, a.read, a.hole, a.holes, a.own = false, nil, nil, nil, binlog.GTID{}
+}
 
 // step does the next thing of an archiver, with a node that it may choose.
 func (w *world) step(i, nodeIndex int) {
@@ -101,7 +106,7 @@ func (w *world) openStream(a *archiver, n int) {
 		return
 	}
 	a.open, a.node, a.line, a.near, a.alike, a.opened = true, n, w.line().Line, near, [3]bool{}, len(w.all)
-	a.sure, a.last = near || a.from == n+1, false
+	a.sure, a.last, a.own, a.ends = near || a.from == n+1, false, last, w.seqno
 }
 
 // idle is until when nothing was written after a place, as far as it is stored.
@@ -199,6 +204,11 @@ func (w *world) readOne(a *archiver) {
 	if a.hole != nil {
 		a.holes = append(a.holes, *a.hole)
 	}
+	if len(a.read) == 0 {
+		if a.first = 0; a.own == after {
+			a.first = a.ends
+		}
+	}
 	a.unsure, a.sure = time.Time{}, true
 	a.read = append(a.read, next)
 	for i := range w.nodes {
@@ -262,6 +272,9 @@ func (w *world) flush(a *archiver, mark bool) {
 	at := a.at.Last
 	if len(a.read) > 0 {
 		at = w.gtid(a.read[len(a.read)-1])
+	}
+	if (last == at || w.eager) && !w.nodes[a.node].away {
+		a.own, a.ends = at, w.seqno
 	}
 	confirmed, compared, proved, own, asked := false, false, true, false, []int{a.node}
 	for i := range w.nodes { // another node is asked: what was made here with sql_log_bin=0 is not in the log here
@@ -348,7 +361,7 @@ func (w *world) store(a *archiver, s segment) bool {
 	if h.Begins {
 		h.Chain = h.Number
 	} else {
-		h.Previous, h.PreviousSeqno = a.at.Last, a.at.Seqno
+		h.Previous, h.PreviousSeqno, h.PreviousHeld = a.at.Last, a.at.Seqno, max(h.PreviousHeld, a.at.LastAtLeast())
 		h.Chain, h.Foreign, h.From = a.at.Chain, a.at.Foreign, a.at.From
 		if h.Lines == nil {
 			h.Lines = a.at.Lines

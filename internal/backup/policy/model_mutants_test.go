@@ -35,6 +35,9 @@ var known = map[string][]event{
 	// Nodes number on from different transactions that they lack.
 	"nodes are asked by number alone": {{14, 850, 570}, {24, 282, 152}, {15, 223, 708}, {12, 748, 375}, {7, 483, 446},
 		{24, 71, 914}, {24, 951, 46}, {14, 284, 941}, {4, 837, 271}, {0, 250, 513}, {7, 17, 312}},
+	// The archive has a number at a later seqno than the backup, whose node numbers higher.
+	"a base of a later number is reported": {{24, 753, 841}, {24, 361, 56}, {15, 815, 783}, {12, 87, 40}, {4, 783, 721},
+		{0, 232, 276}, {6, 473, 961}, {8, 169, 632}},
 	"a base is before a segment by number": {{1, 795, 508}, {13, 503, 633}, {24, 910, 538}, {24, 895, 860}, {3, 659, 310},
 		{12, 824, 72}, {24, 921, 826}, {14, 63, 261}, {0, 449, 620}, {6, 541, 918}, {8, 549, 964}, {24, 720, 937},
 		{7, 699, 102}, {9, 643, 243}},

@@ -141,7 +141,7 @@ func (w *world) describe(a *archiver, h *binlog.Head) {
 		before, now = a.at.SeqnoAtLeast(a.at.Last.Seq), w.seqno
 	}
 	h.Seqnos = first == 0 || first > before
-	if h.Seqnos {
+	if h.PreviousHeld = a.first; h.Seqnos {
 		h.Held = last
 	}
 	if h.Seqno = w.all[a.read[len(a.read)-1].tx].named(); h.Seqno <= a.at.Seqno {

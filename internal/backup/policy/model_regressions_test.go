@@ -114,6 +114,11 @@ var regressions = map[string][]event{
 	"an archiver stores a transaction of an earlier time than another one has stored":                       unheard,
 	"a chain begins with a node that lacks the last transaction, and no node answers when that is stored":   unanswered,
 	"a segment is stored while two clocks are known, and differ":                                            halved,
+	"a chain goes on in later lines after a statement that changes tables, and a backup is ahead of it": {
+		{1, 38, 376}, {14, 33, 311}, {5, 861, 79}, {2, 344, 665}, {1, 91, 857}, {1, 640, 135}, {2, 572, 222},
+		{29, 358, 892}, {7, 58, 527}, {2, 15, 633}, {7, 120, 278}, {12, 815, 978}, {0, 667, 424}, {15, 101, 613},
+		{8, 552, 30}, {2, 343, 435}, {15, 779, 971}, {17, 880, 129}, {7, 578, 350}, {29, 575, 185}, {24, 609, 556},
+		{20, 611, 463}, {17, 881, 254}, {4, 108, 914}},
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},

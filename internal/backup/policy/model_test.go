@@ -72,6 +72,8 @@ func (w *world) do(e event) {
 		w.followed(e)
 	case 29:
 		w.alter(e)
+	case 30: // a view of the group, or a failed certification
+		w.seqno++
 	case 26: // full copies, of one node to another, or to both
 		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0, e.b%3 == 0); e.b%5 > 1 {
 			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0, e.b%3 == 0)
@@ -181,6 +183,12 @@ func draw(seed uint64) []event {
 	calm := r.IntN(3)
 	for i := range out {
 		out[i] = event{r.IntN(kinds), r.IntN(1000), r.IntN(1000)}
+		switch {
+		case out[i].what < 3 && r.IntN(5) == 0: // a statement that changes tables
+			out[i].what = 29
+		case out[i].what < 3 && r.IntN(10) == 0: // a view of the group
+			out[i].what = 30
+		}
 		if out[i].what == 17 && calm > 0 && r.IntN(4) > 0 {
 			out[i].what = r.IntN(13)
 		}

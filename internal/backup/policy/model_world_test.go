@@ -102,6 +102,7 @@ type decisions struct {
 	// viewed archivers take a view of the line of history before for the one of its number.
 	viewed   bool
 	outdated bool // archivers know no time that another one has stored since
+	eager    bool // archivers take what a node has when it is asked for read
 	certain  bool // restores heed no seqno that no node has shown to be Galera's
 	// heedless restores apply by number what a base lacks.
 	heedless bool

@@ -171,11 +171,16 @@ func (a Archive) ahead(numbers []uint64, i int, b Base) (why string, err error) 
 	return "", nil
 }
 
-// mayHold reports why a base may hold transactions that its number is before. The segment i has its number, or is the
-// last one.
+// mayHold reports why a base may hold transactions that its number is before, or lack others. The segment i has its
+// number, or is the last one; those before it count that may end after the base by their seqno.
 func (a Archive) mayHold(numbers []uint64, i int, b Base) (why string, err error) {
 	of := behind{Base: b}
-	for i = max(0, i-1); i < len(numbers); i++ {
+	for i = max(0, i-1); i > 0; i-- {
+		if h, err := a.Head(numbers[i]); err != nil || startsBefore(h, b) {
+			break
+		}
+	}
+	for ; i < len(numbers); i++ {
 		h, err := a.Head(numbers[i])
 		if err != nil {
 			return "", err
