@@ -77,8 +77,26 @@ func findSegments(ctx context.Context, bucket *store.Bucket, f place, t task.Fin
 	if why != nil || err != nil {
 		return nil, why, err
 	}
+	if t.After != "" {
+		if why, err := a.after(ctx, t.After); why != "" || err != nil {
+			return nil, refuse(b.Time, why), err
+		}
+	}
 	return &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Sum: chosen.Sum,
 		Domain: b.GTID.Domain, Chain: chosen.Chain}, nil, nil
+}
+
+// after reports why the archive is none that has begun when all of another cluster was followed up to a transaction.
+func (w *walk) after(ctx context.Context, last string) (why string, err error) {
+	g, err := binlog.Parse(last)
+	if err != nil {
+		return "", err
+	}
+	h, err := w.head(ctx, w.numbers[len(w.numbers)-1])
+	if err == nil && len(policy.Foreign(h, []binlog.GTID{g})) > 0 {
+		why = "the archive has not begun again since its cluster has taken over after " + last
+	}
+	return why, err
 }
 
 // ambiguous is why a GTID names two transactions.

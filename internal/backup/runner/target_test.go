@@ -108,6 +108,55 @@ func TestFoundRange(t *testing.T) {
 	}
 }
 
+// TestFoundAfter: an archive is not followed that has begun before its cluster has taken over, whatever leads to its
+// end.
+func TestFoundAfter(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	before := binlog.Head{}
+	begin := func(line string, after uint64) {
+		chain := before.Number + 1
+		for seq := uint64(3); seq < 5; seq++ {
+			last := binlog.GTID{Domain: 7, Server: 1, Seq: seq}
+			h := binlog.Head{Format: binlog.FormatVersion, Number: before.Number + 1, Chain: chain, Session: "s",
+				Lines: []binlog.Line{{History: oneHistory, ID: line}}, Before: before.Checksum, Begins: seq == 3,
+				Seqno: int64(seq), First: last, Last: last, FirstTime: now, LastTime: now, Earliest: now, //nolint:gosec // small
+				Transactions: 1, Bytes: 100, Foreign: []binlog.GTID{{Domain: 3, Server: 1, Seq: after}}, From: 1}
+			if seq > 3 {
+				h.Previous, h.PreviousSeqno = before.Last, before.Seqno
+			}
+			text, err := h.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, bucket, h.Number, text)
+			before = h
+		}
+	}
+	begin("a", 97)
+	backupIn(t, bucket, "a", "b1", "7-1-3")
+	find := func(after string) (string, error) {
+		base, _, err := locate(t.Context(), bucket, task.Find{Dir: archiveOf, Target: &binlog.Target{Latest: true},
+			After: after})
+		return path.Base(base), err
+	}
+	for after, found := range map[string]bool{"": true, "3-1-97": true, "3-1-96": true, "3-1-98": false, "3-2-97": false,
+		"4-1-1": false} {
+		base, err := find(after)
+		if found != (base == "b1") || !found && !strings.Contains(fmt.Sprint(err), "has not begun again") {
+			t.Errorf("after %q: %s, %v", after, base, err)
+		}
+	}
+	begin("b", 98)
+	if base, err := find("3-1-98"); err == nil {
+		t.Errorf("with the backup of before: %s", base)
+	}
+	backupIn(t, bucket, "b", "b2", "7-1-3")
+	if base, err := find("3-1-98"); err != nil || base != "b2" {
+		t.Errorf("it has begun again: %s, %v", base, err)
+	}
+}
+
 // TestNoPointInTime: a point is refused where there is no archive, and where there is no backup.
 func TestNoPointInTime(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -148,6 +148,9 @@ type Find struct {
 	// Target is the point in time to restore, nil for the backup itself. Without an ID the latest backup before it is
 	// taken.
 	Target *binlog.Target `json:"target,omitempty"`
+	// After is the last transaction of another cluster that the one of the backup had followed before the archive began,
+	// "" for any archive: with a Target, one that began before is that of an earlier time in which it accepted writes.
+	After string `json:"after,omitempty"`
 }
 
 // Replay applies the archive to a restored backup.
