@@ -268,7 +268,10 @@ type ExternalFinding struct {
 // Source returns the server that the cluster follows, or has followed and still names; nil for none. An archive is
 // offered by a server of the operator's.
 func (c *GaleraCluster) Source() *BootstrapExternal {
-	if c.Spec.ReplicaOf != nil {
+	switch {
+	case Rejoins(c):
+		return nil
+	case c.Spec.ReplicaOf != nil:
 		return c.archiveSource()
 	}
 	if c.Spec.BootstrapFrom == nil || c.Spec.BootstrapFrom.External == nil || !c.Spec.BootstrapFrom.External.Follow {
@@ -279,7 +282,9 @@ func (c *GaleraCluster) Source() *BootstrapExternal {
 
 // HasFollowed reports whether the cluster follows a source, or has followed one. Its nodes write under a GTID domain of
 // the cluster's own then, from their first start.
-func (c *GaleraCluster) HasFollowed() bool { return c.Source() != nil || c.Spec.Cutover != nil }
+func (c *GaleraCluster) HasFollowed() bool {
+	return c.Source() != nil || c.Spec.Cutover != nil || Rejoins(c) && c.Status.Replication != nil
+}
 
 // Followed returns the one of its sources that the cluster follows, as its nodes have reported last. It is called for a
 // cluster with a Source.

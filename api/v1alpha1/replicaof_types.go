@@ -26,6 +26,14 @@ type ReplicaOf struct {
 	// NAME-source mount it, and no database pod does. It is needed for as long as the cluster follows.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+	// replaces is the id of status.superseded: a cluster that another one has taken over from, by a planned change of sites
+	// (spec.switchSite), is to follow that one. ITS OWN DATA ARE REMOVED, WITH ITS VOLUMES, AND IT BEGINS WITH THE OTHER
+	// ONE'S NEWEST BACKUP: once that one is known to have all of its transactions, and the backup was found. It is of no
+	// meaning for a new cluster. Default: none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*-[0-9a-f]{1,8}$`
+	Replaces string `json:"replaces,omitempty"`
 	// endpoints are servers of the cluster that is followed, as HOST:PORT, 8 at most, in the order in which they are
 	// tried: nodes, or a Service that leads to them. NAME-source streams what one of them writes before it is archived,
 	// and goes on with the archive while none can be streamed from. They can be changed at any time. Default: none.
@@ -129,6 +137,13 @@ func (c *GaleraCluster) Bootstrap() *BootstrapFrom {
 	return &BootstrapFrom{IdentitySecretRef: r.IdentitySecretRef, PointInTime: &RestorePoint{Latest: true},
 		Store: &BootstrapStore{Name: r.StoreRef.Name, Namespace: r.Cluster.Namespace, Cluster: r.Cluster.Name,
 			ClusterUID: r.Cluster.UID}}
+}
+
+// Rejoins reports whether a cluster that another one has taken over from is to follow that one, and still has data of
+// its own: it follows nothing so far.
+func Rejoins(c *GaleraCluster) bool {
+	r := c.Spec.ReplicaOf
+	return r != nil && c.Superseded() && c.Status.Superseded.ID == r.Replaces
 }
 
 // BootstrapField is the field of the spec that Bootstrap is from.

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Values of the annotation AnnotationReseed before the @.
 const (
@@ -26,14 +30,16 @@ const (
 	ReseedCancelled = "Cancelled"
 )
 
-// ReseedStatus is how far a cluster is whose source is copied again.
+// ReseedStatus is how far a cluster is whose source is copied again, or that begins anew to follow the one that has taken
+// over from it.
 type ReseedStatus struct {
-	// request is the value of the annotation galera-operator.io/reseed that is met, or was last.
+	// request is the value of the annotation galera-operator.io/reseed, or of spec.replicaOf.replaces, that is met, or was
+	// last.
 	// +kubebuilder:validation:MaxLength=128
 	Request string `json:"request"`
 	// phase is Checking until nothing keeps the source from being copied, Emptying while pods and volumes are removed,
-	// Copying while the source is copied, then Completed; Refused if nothing was done, Cancelled if the annotation was
-	// removed before anything was.
+	// Copying while the source is copied, then Completed; Refused if nothing was done, Cancelled if the annotation, or
+	// spec.replicaOf, was removed before anything was.
 	// +kubebuilder:validation:Enum=Checking;Emptying;Copying;Completed;Refused;Cancelled
 	Phase string `json:"phase"`
 	// attempts is how many checks of the source have failed, or found something, and attemptedAt when the last one did.
@@ -76,4 +82,13 @@ func (c *GaleraCluster) Reseeding() bool {
 // Emptying reports whether the volumes of the cluster are being removed, so that its source is copied again.
 func (c *GaleraCluster) Emptying() bool {
 	return c.Status.Reseed != nil && c.Status.Reseed.Phase == ReseedEmptying
+}
+
+// Replaced returns the id of the promotion after which the cluster was emptied, so that it follows the one that has
+// taken over; "" for none.
+func (r *ReseedStatus) Replaced() string {
+	if r == nil || r.Phase != ReseedCopying && r.Phase != ReseedCompleted || strings.Contains(r.Request, "@") {
+		return "" // a value of the annotation names a time
+	}
+	return r.Request
 }

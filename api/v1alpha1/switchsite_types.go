@@ -70,6 +70,11 @@ type SwitchSiteStatus struct {
 	// token is what the other cluster takes over with. Absent while there is none.
 	// +optional
 	Token *SwitchToken `json:"token,omitempty"`
+	// ends is the transaction with which all nodes end, and the archive, while the cluster is to follow the one that has
+	// taken over (spec.replicaOf.replaces). Absent while that is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Ends string `json:"ends,omitempty"`
 	// message is what is waited for. Absent for nothing.
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -108,12 +113,13 @@ type SwitchToken struct {
 	To string `json:"to"`
 }
 
-// SwitchNumber is the number of the attempt for which all nodes refuse writes, 0 for none.
+// SwitchNumber is the number of the attempt for which nodes report where they end, as all refuse writes; 0 for none.
 func (c *GaleraCluster) SwitchNumber() int64 {
-	if !c.Switching() {
-		return 0
+	s := c.Status.SwitchSite
+	if c.Switching() || s != nil && s.Phase == SwitchTaken && Rejoins(c) {
+		return s.Number
 	}
-	return c.Status.SwitchSite.Number
+	return 0
 }
 
 // Switching reports whether all nodes refuse the writes of clients, because another site is to take over.

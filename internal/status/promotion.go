@@ -153,6 +153,26 @@ func refuses(in Input, member string) bool {
 	return r != nil && r.Refuses
 }
 
+// rejoining is what a cluster waits for that is to follow the one which has taken over.
+func rejoining(c *v1alpha1.GaleraCluster) string {
+	r := c.Status.Reseed
+	if r == nil || r.Request != c.Status.Superseded.ID {
+		return "that is about to begin"
+	}
+	return fmt.Sprintf("%s. To take that back, before nodes are removed: kubectl patch galeracluster %s -n %s "+
+		`--type=merge -p '{"spec":{"replicaOf":null}}'`, r.Message, c.Name, c.Namespace)
+}
+
+// rejoinable is how a cluster comes to follow the one that has taken over.
+func rejoinable(c *v1alpha1.GaleraCluster) string {
+	s, by := c.Status.SwitchSite, c.Status.Superseded
+	if s == nil || s.Phase != v1alpha1.SwitchTaken || by.Surplus == nil || *by.Surplus > 0 {
+		return "delete this cluster, and create it anew with spec.replicaOf"
+	}
+	return fmt.Sprintf("kubectl galera switch-site %s -n %s --to %s --to-namespace %s --rejoin --identity-secret SECRET",
+		c.Name, c.Namespace, by.Name, by.Namespace)
+}
+
 // superseded reports a cluster that another one has taken over from.
 func superseded(in Input) *validate.Problem {
 	c := in.cluster()
@@ -184,12 +204,16 @@ func superseded(in Input) *validate.Problem {
 		text += fmt.Sprintf(". The other one lacks %s that this cluster has after %s: the archive keeps them",
 			galera.Count(*s.Surplus, "transaction"), s.GTID)
 	}
+	if v1alpha1.Rejoins(c) {
+		return blocking(v1alpha1.ReasonSuperseded, text+". It is to be emptied, and to follow the other one: "+rejoining(c))
+	}
 	also := ""
 	if c.Spec.SwitchSite != nil { // it would be begun again if the status were lost
 		also = `,"switchSite":null`
 	}
-	return blocking(v1alpha1.ReasonSuperseded, fmt.Sprintf("%s. To follow the other one, delete this cluster, and create "+
-		"it anew with spec.replicaOf. To go on with this one, stop the other one first, and each further cluster that has "+
-		"followed this one and is PromotionLost: it would take over by itself. Then: kubectl patch galeracluster "+
-		"%s -n %s --type=merge -p '{\"spec\":{\"overrulesPromotion\":\"%s\"%s}}'", text, c.Name, c.Namespace, s.ID, also))
+	return blocking(v1alpha1.ReasonSuperseded, fmt.Sprintf("%s. To follow the other one: %s. To go on with this one, "+
+		"stop the other one first, and each further cluster that has followed this one and is PromotionLost: it would "+
+		"take over by itself. Then: kubectl patch galeracluster "+
+		"%s -n %s --type=merge -p '{\"spec\":{\"overrulesPromotion\":\"%s\"%s}}'", text, rejoinable(c), c.Name, c.Namespace,
+		s.ID, also))
 }

@@ -204,6 +204,18 @@ func TestSuperseded(t *testing.T) {
 		"3 transactions that this cluster has after 0-1-7")
 	v := available(in)
 	reports(t, "available", &validate.Problem{Reason: v.reason}, v1alpha1.ReasonSuperseded)
+	reports(t, "with loss", superseded(in), v1alpha1.ReasonSuperseded, "the other one: delete this cluster")
+	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Phase: v1alpha1.SwitchTaken}
+	reports(t, "a planned one with loss", superseded(in), v1alpha1.ReasonSuperseded, "the other one: delete this cluster")
+	s.Surplus = new(int64(0))
+	reports(t, "without loss", superseded(in), v1alpha1.ReasonSuperseded, "kubectl galera switch-site "+c.Name+
+		" -n prod --to standby --to-namespace site --rejoin")
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "1-bbbbbbbb"}
+	reports(t, "it is to follow", superseded(in), v1alpha1.ReasonSuperseded, "about to begin")
+	c.Status.Reseed = &v1alpha1.ReseedStatus{Request: "1-bbbbbbbb", Message: "no backup yet"}
+	reports(t, "it waits", superseded(in), v1alpha1.ReasonSuperseded, "no backup yet. To take that back",
+		`{"replicaOf":null}`)
+	c.Spec.ReplicaOf, c.Status.SwitchSite = nil, nil
 	c.Spec.OverrulesPromotion = "1-bbbbbbbb"
 	reports(t, "overruled", superseded(in), "")
 }

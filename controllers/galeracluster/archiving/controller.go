@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(0, r.end(ctx, c))
 	}
 	if c.Status.ClusterUUID == "" || c.Follows() {
-		return ctrl.Result{}, nil // what it follows is complete when it is independent
+		return retry.Pass(0, r.pause(ctx, c)) // what it follows is complete when it is independent
 	}
 	if c.Spec.Hibernate {
 		return retry.Pass(0, r.stopArchiver(ctx, c))
@@ -118,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if ask.Name != "" {
 		err = r.makeBase(ctx, c, ask)
 	}
-	if align, _ := archival.Align(f); align && !next.Switching() { // it writes
+	if align, _ := archival.Align(f); align && !next.Refuses() { // it writes
 		err = errors.Join(err, r.align(ctx, next, *f.Archived.Skew))
 	}
 	if archival.Urgent(next.Status.SwitchSite) {

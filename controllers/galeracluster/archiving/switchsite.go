@@ -3,11 +3,13 @@ package archiving
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/publish"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -70,7 +73,7 @@ func (r *Reconciler) lost(ctx context.Context, c *v1alpha1.GaleraCluster) (bool,
 // arbitrator has no data.
 func (r *Reconciler) ends(c *v1alpha1.GaleraCluster) (out []archival.End, since time.Time) {
 	key := client.ObjectKeyFromObject(c)
-	if !c.Switching() {
+	if c.SwitchNumber() == 0 {
 		return nil, r.alike.see(key, nil, time.Time{})
 	}
 	seen := r.Agents.Seen(key)
@@ -99,4 +102,17 @@ func endOf(name string, seen observe.Seen, nodes int) archival.End {
 	out.Settled = r.Server.State == galera.NodeSynced && r.Server.Component == galera.ComponentPrimary &&
 		r.Server.ReceiveQueue == 0 && r.Server.Size >= nodes
 	return out
+}
+
+// pause removes the archiver of a cluster that another one has taken over from, once it follows that one: its nodes log
+// what it follows.
+func (r *Reconciler) pause(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	if c.Status.Reseed.Replaced() == "" {
+		return nil
+	}
+	d := &appsv1.Deployment{}
+	if err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.ArchiverName(c)}, d); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return errors.Join(r.endLease(ctx, c), ownership.Remove(ctx, r.Client, r.Live, c.UID, d))
 }

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -84,6 +87,12 @@ func TestEnds(t *testing.T) {
 	other.Node = "shop-1"
 	if have, _ := r.ends(c); !slices.Equal(have, []archival.End{end, other, {Node: "shop-2"}}) {
 		t.Errorf("one is to go: %+v", have)
+	}
+	c.Status.SwitchSite.Phase = v1alpha1.SwitchTaken
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb"}
+	if have, _ := r.ends(c); len(have) != 3 {
+		t.Errorf("it is to follow the one that has taken over: %+v", have)
 	}
 	c.Status.SwitchSite.Phase = v1alpha1.SwitchTakenBack
 	if have, since := r.ends(c); have != nil || !since.IsZero() {
@@ -175,6 +184,39 @@ func TestHurry(t *testing.T) {
 			})}}
 		if f, err := r.ask(t.Context(), archival.Facts{Cluster: c}, nil); err != nil || f.Archived == nil || have != want {
 			t.Errorf("%q: asks %q: %+v, %v", phase, have, f, err)
+		}
+	}
+}
+
+// TestNothingIsArchivedOfARejoinedCluster: the archiver goes once the cluster has been emptied to follow another one:
+// its nodes log what they follow. Another cluster keeps it while its status is lost.
+func TestNothingIsArchivedOfARejoinedCluster(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for phase, gone := range map[string]bool{"": false, v1alpha1.ReseedChecking: false, v1alpha1.ReseedEmptying: false,
+		v1alpha1.ReseedCopying: true, v1alpha1.ReseedCompleted: true} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "aaaaaaaa-1"}}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+		if phase != "" {
+			c.Status.Reseed = &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: phase}
+		}
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: resources.ArchiverName(c),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind(
+				"GaleraCluster"))}}}
+		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, d).Build()
+		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
+			t.Fatal(err)
+		}
+		err := k.Get(t.Context(), client.ObjectKeyFromObject(d), d)
+		if client.IgnoreNotFound(err) != nil || (err != nil) != gone {
+			t.Errorf("%q: %v", phase, err)
 		}
 	}
 }

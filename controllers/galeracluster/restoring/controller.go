@@ -165,7 +165,7 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	if wrong != "" {
 		return s, restoration.Problem{Reason: v1alpha1.ReasonPointInTimeUnavailable, Message: wrong}, nil
 	}
-	s.Find.Target = t
+	s.Find.Target, s.Find.After = t, restoration.After(c)
 	p, err = Identity(ctx, r.Live, c.Namespace, from.IdentitySecretRef, field+".identitySecretRef")
 	return s, p, err
 }

@@ -48,7 +48,7 @@ func (r *Reconciler) reseed(ctx context.Context, c *v1alpha1.GaleraCluster) (don
 	case restoration.ReseedWait:
 	case restoration.ReseedCheck:
 		var j *batchv1.Job
-		if j, err = job.Recheck(c, r.Options, r.Jobs); err == nil {
+		if j, err = r.check(c, f); err == nil {
 			err = ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
 		}
 	case restoration.ReseedMark:
@@ -62,6 +62,14 @@ func (r *Reconciler) reseed(ctx context.Context, c *v1alpha1.GaleraCluster) (don
 	}
 	result, err = retry.Pass(whileReseeding, err)
 	return true, result, err
+}
+
+// check is the Job that looks for what the cluster is to be filled with.
+func (r *Reconciler) check(c *v1alpha1.GaleraCluster, f restoration.ReseedFacts) (*batchv1.Job, error) {
+	if v1alpha1.Rejoins(c) {
+		return job.Refind(c, f.Source.Store, f.Source.Find, r.Jobs)
+	}
+	return job.Recheck(c, r.Options, r.Jobs)
 }
 
 func isChecking(c *v1alpha1.GaleraCluster) bool {
@@ -81,8 +89,18 @@ func (r *Reconciler) unchanged(ctx context.Context, c *v1alpha1.GaleraCluster) e
 
 func (r *Reconciler) reseedFacts(ctx context.Context, c *v1alpha1.GaleraCluster) (restoration.ReseedFacts, error) {
 	f := restoration.ReseedFacts{Cluster: c, Now: r.Now()}
-	if isChecking(c) && restoration.IsExternal(c) {
-		var err error
+	var err error
+	if v1alpha1.Rejoins(c) {
+		if f.Source, f.Blocker, err = r.source(ctx, c); err != nil {
+			return f, err
+		}
+		if isChecking(c) {
+			f.Check, err = outcome.Of(ctx, r.Client, c, job.RefindName(c), f.Now)
+		}
+		if err != nil {
+			return f, err
+		}
+	} else if isChecking(c) && restoration.IsExternal(c) {
 		if f.Blocker, err = r.credentials(ctx, c); err != nil {
 			return f, err
 		}
@@ -91,7 +109,7 @@ func (r *Reconciler) reseedFacts(ctx context.Context, c *v1alpha1.GaleraCluster)
 		}
 	}
 	set := &appsv1.StatefulSet{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.StatefulSetName(c)}, set)
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.StatefulSetName(c)}, set)
 	switch {
 	case err == nil && metav1.IsControlledBy(set, c):
 		f.Set = set

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -74,7 +75,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		ReadOnly:        resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc",
 		IntervalSeconds: int(defaultInterval / time.Second),
 		Damaged:         bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter,
-		Overrules: c.Spec.OverrulesPromotion, Place: location.Annotation(s),
+		Overrules: cmp.Or(c.Spec.OverrulesPromotion, c.Status.Reseed.Replaced()), Place: location.Annotation(s),
 		Withdraws: withdraws(c, s)}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -22,6 +23,20 @@ func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find,
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
 	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o,
 		func(p *corev1.PodSpec) { addKeys(p, c.Bootstrap().IdentitySecretRef) })
+}
+
+// Refind is Find before a cluster is emptied that is to follow the one which has taken over from it.
+func Refind(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
+	j, err := Find(c, s, t, o)
+	if err == nil {
+		j.Name = RefindName(c)
+	}
+	return j, err
+}
+
+// RefindName is the name of the Job that looks for the backup now, or was last. Another spec may name another one.
+func RefindName(c *v1alpha1.GaleraCluster) string {
+	return fmt.Sprintf("%s-reseed-%d-%d", c.Name, c.Generation, c.Status.Reseed.Attempts)
 }
 
 // FindName is the name of an attempt's Job. Another spec may name another backup.

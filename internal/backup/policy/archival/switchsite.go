@@ -41,7 +41,11 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 			s.Phase, s.Message = v1alpha1.SwitchTakenBack, ""
 		}
 	case s.Phase == v1alpha1.SwitchTaken:
-		if c.Spec.SwitchSite == nil && !c.Superseded() { // a person has overruled it
+		s.Ends, s.Message = "", ""
+		switch {
+		case v1alpha1.Rejoins(c):
+			ended(s, f)
+		case c.Spec.SwitchSite == nil && !c.Superseded(): // a person has overruled it, or the cluster has followed since
 			s.Phase, s.Token = v1alpha1.SwitchTakenBack, nil
 		}
 	case c.Superseded() && (s.Token == nil || f.decided(s)): // what another store has recorded leaves a token as it is
@@ -61,6 +65,17 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 		withdraw(c, f)
 	case s.Token == nil:
 		stopped(c, f)
+	}
+}
+
+// ended reports with which transaction all nodes end, and the archive, of a cluster that is to follow another one.
+func ended(s *v1alpha1.SwitchSiteStatus, f Facts) {
+	if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message != "" {
+		return
+	}
+	last, why := lastOf(f, s.Number)
+	if s.Message = why; why == "" {
+		s.Ends = last.String()
 	}
 }
 

@@ -339,3 +339,33 @@ func TestSwitchSiteOfAResourceMadeAgain(t *testing.T) {
 		t.Errorf("%+v", s.c.Status.SwitchSite.Token)
 	}
 }
+
+// TestEnded: while a cluster that another one has taken over from is to follow that one, it is known with which
+// transaction all of its nodes end, and its archive; and nothing of it once one of them does not answer.
+func TestEnded(t *testing.T) {
+	s := newSite(t)
+	s.offered()
+	s.f.Archived.Promotion = &task.Promotion{Number: 4, UID: "bbbbbbbb-1", GTID: "0-1-30"}
+	s.f.Archived.Next = 5
+	s.sees(v1alpha1.SwitchTaken, "")
+	ends := func(want, says string) {
+		t.Helper()
+		if s.sees(v1alpha1.SwitchTaken, says); s.c.Status.SwitchSite.Ends != want {
+			t.Errorf("%+v instead of %q", s.c.Status.SwitchSite, want)
+		}
+	}
+	ends("", "")
+	s.ask("")
+	s.c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+	ends("0-1-30", "")
+	s.f.Ends[0].By = 0
+	ends("", "shop-0")
+	s.f.Ends[0].By, s.f.Ends[0].Position = s.f.Ends[1].By, "0-1-31"
+	ends("", `shop-0 ends at "0-1-31"`)
+	s.f.Ends[1].Position, s.f.Archived.GTID = "0-1-31", "0-1-31"
+	ends("0-1-31", "")
+	s.f.Archived = nil
+	ends("", "does not answer")
+	s.c.Spec.ReplicaOf = nil
+	ends("", "")
+}

@@ -27,7 +27,9 @@ type ReseedFacts struct {
 	// Check is the check of the source that was made last, Blocker why none can be made; the zero value for nothing.
 	Check   outcome.Outcome
 	Blocker Problem
-	Now     time.Time
+	// Source is where the backup lies of a cluster that is to be followed.
+	Source Source
+	Now    time.Time
 }
 
 // ReseedAct is what is done next.
@@ -46,8 +48,20 @@ const (
 
 // Reseeds reports whether a cluster is copied again, or that is asked for.
 func Reseeds(c *v1alpha1.GaleraCluster) bool {
-	r, asked := c.Status.Reseed, strings.TrimSpace(c.Annotations[v1alpha1.AnnotationReseed])
+	r, asked := c.Status.Reseed, asks(c)
 	return r != nil && (r.Phase == v1alpha1.ReseedChecking || c.Reseeding()) || isNew(asked, r)
+}
+
+// asks is what a person asks for: to follow the cluster that has taken over, or what the annotation has; "" for
+// nothing.
+func asks(c *v1alpha1.GaleraCluster) string {
+	switch {
+	case v1alpha1.Rejoins(c):
+		return c.Status.Superseded.ID
+	case c.Status.Reseed.Replaced() != "": // an annotation is from before
+		return ""
+	}
+	return strings.TrimSpace(c.Annotations[v1alpha1.AnnotationReseed])
 }
 
 // isNew reports whether a value is asked for since the last one was met, refused or cancelled. What puts a value back
@@ -58,7 +72,7 @@ func isNew(asked string, last *v1alpha1.ReseedStatus) bool {
 	}
 	at, ok := requestedAt(asked)
 	before, known := requestedAt(last.Request)
-	return shortRequest(asked) != last.Request &&
+	return !ok && last.Phase == v1alpha1.ReseedCancelled || shortRequest(asked) != last.Request &&
 		(last.Phase == v1alpha1.ReseedRefused || last.Phase == v1alpha1.ReseedCancelled || !ok || !known || at.After(before))
 }
 
@@ -72,12 +86,17 @@ func requestedAt(asked string) (at time.Time, ok bool) {
 // Reseed brings status.reseed a step further. It is pure. What is removed is recorded first, by its UID; what is done
 // depends on that record and on what there is, so that any pass may be the last of an operator.
 func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
-	r, asked := to.Reseed, strings.TrimSpace(f.Cluster.Annotations[v1alpha1.AnnotationReseed])
+	r, asked := to.Reseed, asks(f.Cluster)
 	switch {
 	case r != nil && shortRequest(asked) != r.Request && revocable(r, f):
 		*r = v1alpha1.ReseedStatus{Request: r.Request, Phase: v1alpha1.ReseedCancelled, StartedAt: r.StartedAt,
-			Message: "the annotation was removed, or changed: the nodes and their volumes are as they were"}
+			Message: "the request was removed, or changed: the nodes and their volumes are as they were"}
 		return ReseedWait
+	case r != nil && v1alpha1.Rejoins(f.Cluster) && revocable(r, f):
+		if r.Phase == v1alpha1.ReseedChecking || notRejoined(f) != "" { // also of one that was about to be emptied
+			return rejoining(r, f)
+		}
+		return emptying(to, f)
 	case r != nil && r.Phase == v1alpha1.ReseedChecking:
 		return checking(r, f, asked)
 	case r != nil && r.Phase == v1alpha1.ReseedEmptying:
@@ -93,6 +112,9 @@ func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
 	}
 	to.Reseed = &v1alpha1.ReseedStatus{Request: shortRequest(asked), Phase: v1alpha1.ReseedChecking,
 		StartedAt: metav1.NewTime(f.Now), Message: checkingSource(f.Cluster)}
+	if v1alpha1.Rejoins(f.Cluster) {
+		return ReseedWait // the next pass goes on
+	}
 	if why := notReseeded(asked, f); why != "" {
 		to.Reseed.Phase, to.Reseed.Message = v1alpha1.ReseedRefused, why
 	}
@@ -121,12 +143,7 @@ func checking(r *v1alpha1.ReseedStatus, f ReseedFacts, asked string) ReseedAct {
 		r.Message, r.AttemptedAt = shortMessage(f.Blocker.Message), nil
 		return ReseedWait
 	case o.Done && o.Result.Error == "" && o.Result.Source != nil && len(o.Result.Source.Findings) == 0:
-		r.Phase, r.Message, r.AttemptedAt = v1alpha1.ReseedEmptying, "the nodes are about to be removed", nil
-		for i := range f.Claims {
-			if p := &f.Claims[i]; isMembers(f.Cluster, p.Name) {
-				r.Claims = append(r.Claims, v1alpha1.ReseededClaim{Name: p.Name, UID: string(p.UID)})
-			}
-		}
+		empty(r, f)
 		return ReseedWait
 	case o.Done:
 		r.Attempts++
@@ -141,6 +158,16 @@ func checking(r *v1alpha1.ReseedStatus, f ReseedFacts, asked string) ReseedAct {
 		return ReseedCheck
 	}
 	return ReseedWait
+}
+
+// empty begins to remove the nodes.
+func empty(r *v1alpha1.ReseedStatus, f ReseedFacts) {
+	r.Phase, r.Message, r.AttemptedAt = v1alpha1.ReseedEmptying, "the nodes are about to be removed", nil
+	for i := range f.Claims {
+		if p := &f.Claims[i]; isMembers(f.Cluster, p.Name) {
+			r.Claims = append(r.Claims, v1alpha1.ReseededClaim{Name: p.Name, UID: string(p.UID)})
+		}
+	}
 }
 
 func checkingSource(c *v1alpha1.GaleraCluster) string {
@@ -292,7 +319,10 @@ func copyAgain(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) {
 	to.Reseed.Phase, to.Reseed.Claims = v1alpha1.ReseedCopying, nil
 	to.Reseed.Message = "the source is copied: status.restore has how far"
 	to.ClusterUUID, to.Line, to.Primary, to.Operation, to.Abandoned, to.Replication = "", "", "", nil, nil, nil
-	to.Members, to.NoPrimarySince = nil, nil // their positions are of the data that were removed
+	to.Members, to.NoPrimarySince = nil, nil       // their positions are of the data that were removed
+	if !strings.Contains(to.Reseed.Request, "@") { // that is a person's annotation
+		forget(to, f.Cluster)
+	}
 	to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: f.Cluster.Generation,
 		Attempts: attempts, StartedAt: new(metav1.NewTime(f.Now)), Message: firstMessage(f.Cluster)}
 }

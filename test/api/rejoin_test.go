@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// TestRejoinIsAdmitted: a running cluster is to follow another one only if that has taken over by a planned change of
+// sites, and lacks nothing. That can be taken back, or corrected, until it is emptied; and nothing else is decided of
+// it meanwhile.
+func TestRejoinIsAdmitted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const ns, uid = "rejoin-admission", "bbbbbbbb-1111-2222-3333-444455556666"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	must(t, kube.Create(ctx, c))
+	change := func(edit func()) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		edit()
+		return kube.Update(ctx, c)
+	}
+	state := func(edit func(*v1alpha1.GaleraClusterStatus)) {
+		t.Helper()
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
+		c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid,
+			GTID: "0-1-7", Surplus: new(int64(0))}
+		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken}
+		c.Status.Reseed = nil
+		edit(&c.Status)
+		must(t, kube.Status().Update(ctx, c))
+	}
+	follow := func() {
+		c.Spec.ReplicaOf = replica()
+		c.Spec.ReplicaOf.Replaces, c.Spec.ReplicaOf.Cluster.UID = "4-bbbbbbbb", uid
+	}
+	none := func() { c.Spec.ReplicaOf = nil }
+	const refused = "set replaces to status.superseded.id"
+	for name, edit := range map[string]func(*v1alpha1.GaleraClusterStatus){
+		"nothing has":            func(s *v1alpha1.GaleraClusterStatus) { s.Superseded = nil },
+		"another record":         func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.ID = "5-bbbbbbbb" },
+		"another cluster":        func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.UID = "cccccccc" },
+		"it lacks one":           func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.Surplus = new(int64(1)) },
+		"what it lacks":          func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.Surplus = nil },
+		"it was not planned":     func(s *v1alpha1.GaleraClusterStatus) { s.SwitchSite = nil },
+		"that was taken back":    func(s *v1alpha1.GaleraClusterStatus) { s.SwitchSite.Phase = v1alpha1.SwitchTakenBack },
+		"it is emptied, somehow": func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = emptying() },
+	} {
+		t.Log(name)
+		state(edit)
+		mustSay(t, change(follow), refused)
+	}
+	state(func(*v1alpha1.GaleraClusterStatus) {})
+	mustSay(t, change(func() {
+		follow()
+		c.Spec.ReplicaOf.Replaces = ""
+	}), refused)
+	mustSay(t, change(func() {
+		follow()
+		c.Spec.OverrulesPromotion = "4-bbbbbbbb"
+	}), "remove one of both")
+	mustSay(t, change(func() {
+		follow()
+		c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: "aaaaaaaa-1", To: v1alpha1.SiteCluster{Namespace: "site",
+			Name: "standby", UID: uid}}
+	}), refused)
+	must(t, change(follow))
+	must(t, change(func() { c.Spec.ReplicaOf.StoreRef.Name = "elsewhere" }))
+	must(t, change(none))
+	must(t, change(follow))
+	state(func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = emptying() })
+	mustSay(t, change(none), "run kubectl galera cutover")
+	mustSay(t, change(func() { c.Spec.ReplicaOf.StoreRef.Name = "elsewhere" }), refused)
+	state(func(s *v1alpha1.GaleraClusterStatus) {
+		s.Superseded, s.Replication = nil, &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
+	})
+	mustSay(t, change(none), "run kubectl galera cutover")
+	must(t, change(func() { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)} }))
+
+	mustSay(t, change(func() { c.Spec.Cutover = nil }), "cannot be taken back")
+	state(func(s *v1alpha1.GaleraClusterStatus) { // it has taken over, and the other one from it, again
+		s.Superseded.ID, s.Replication = "9-bbbbbbbb", &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+	})
+	mustSay(t, change(func() { c.Spec.Cutover = nil }), "cannot be taken back")
+	must(t, change(func() { c.Spec.Cutover, c.Spec.ReplicaOf.Replaces = nil, "9-bbbbbbbb" }))
+}
+
+func emptying() *v1alpha1.ReseedStatus {
+	return &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: v1alpha1.ReseedEmptying}
+}
+
+// TestRejoin: a cluster that another one has taken over from keeps its nodes until a backup of that one is found. Then
+// they go with their volumes, and new ones are filled, of nodes that follow.
+func TestRejoin(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const uid = "bbbbbbbb-1111-2222-3333-444455556666"
+	w := &moved{T: t, ns: "rejoin"}
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}))
+	startOperator(t, w.ns, newFakeAgents())
+	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
+		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
+		Calls:   &calls.Calls[string, string, task.Copied]{},
+		Now:     func() time.Time { return time.Now().Add(w.later) }}
+	store := reachableStore(t, w.ns)
+	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "identity"}}))
+	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "shop"}, Spec: spec()}
+	w.cluster.Spec.Replicas = 1
+	w.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	must(t, kube.Create(ctx, w.cluster))
+	w.eventually("pods", func(*v1alpha1.GaleraCluster) bool { _, sets := w.have(); return sets == 1 })
+	must(t, kube.Create(ctx, resources.Claim(w.cluster, 0)))
+	w.change(func(c *v1alpha1.GaleraCluster) error {
+		c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
+		c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid,
+			GTID: "0-1-7", Surplus: new(int64(0))}
+		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken, Ends: "0-1-7",
+			Location: new(location.Of(store)), Token: &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-7", Segment: 7,
+				Checksum: "checksum-7", From: string(c.UID), To: uid}}
+		return kube.Status().Update(ctx, c)
+	})
+	w.change(func(c *v1alpha1.GaleraCluster) error {
+		c.Spec.ReplicaOf = replica()
+		c.Spec.ReplicaOf.Replaces = "4-bbbbbbbb"
+		c.Spec.ReplicaOf.Cluster = v1alpha1.ReplicatedCluster{Namespace: "site", Name: "standby", UID: uid}
+		return kube.Update(ctx, c)
+	})
+	identity := w.get().Status.Identity
+	w.ends("shop-reseed-", task.Result{Error: "there is no backup yet"})
+	w.eventually("it is reported", func(c *v1alpha1.GaleraCluster) bool {
+		return c.Status.Reseed.Phase == v1alpha1.ReseedChecking && strings.Contains(c.Status.Reseed.Message, "no backup yet")
+	})
+	found := task.Result{Backup: &task.Stored{ID: "b1", Dir: "site/standby/bbbbbbbb", Position: "u:5"},
+		Replay: &task.Replay{Target: binlog.Target{Latest: true}, From: 8, To: 9, Chain: 7}}
+	w.ends("shop-reseed-", found)
+	set := &appsv1.StatefulSet{}
+	w.eventually("the claim is to go", func(c *v1alpha1.GaleraCluster) bool {
+		must(t, kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "shop"}, set))
+		return set.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted ==
+			appsv1.DeletePersistentVolumeClaimRetentionPolicyType && c.Status.Superseded != nil
+	})
+	w.own(set, 0)
+	w.eventually("no StatefulSet", func(*v1alpha1.GaleraCluster) bool { _, sets := w.have(); return sets == 0 })
+	w.collect(0)
+	w.ends("shop-find-", found)
+	w.eventually("it is filled", func(c *v1alpha1.GaleraCluster) bool {
+		return c.Status.Restore != nil && c.Status.Restore.History != ""
+	})
+	w.ends("shop-0-restore-", task.Result{Restored: &task.Restored{ID: "b1", Source: "u:9", GTID: "900-900-9",
+		Position: w.get().Status.Restore.History + ":1"}})
+	w.phase(v1alpha1.ReseedCompleted)
+	w.eventually("it follows", func(c *v1alpha1.GaleraCluster) bool {
+		_, sets := w.have()
+		return sets == 1 && c.Status.Replication != nil && c.Status.Replication.Role == v1alpha1.RoleFollower
+	})
+	c, config := w.get(), &corev1.ConfigMap{}
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "shop-config"}, config))
+	if text := config.Data[agentapi.ConfigKey]; !strings.Contains(text, `"shop-source.rejoin.svc"`) ||
+		strings.Contains(text, `"refuse":true`) || !strings.Contains(text, c.Status.Identity) {
+		t.Error(text)
+	}
+	if c.Status.Superseded != nil || c.Status.Identity == identity || c.Status.Restore.Directory !=
+		"site/standby/bbbbbbbb" {
+		t.Errorf("%+v", c.Status)
+	}
+}
+
+// change edits the cluster until that is stored.
+func (w *moved) change(edit func(*v1alpha1.GaleraCluster) error) {
+	w.Helper()
+	w.eventually("it is written", func(c *v1alpha1.GaleraCluster) bool {
+		err := edit(c)
+		if !apierrors.IsConflict(err) {
+			must(w.T, err)
+		}
+		return err == nil
+	})
+}
+
+// reachableStore is one that was checked.
+func reachableStore(t *testing.T, ns string) *v1alpha1.GaleraBackupStore {
+	t.Helper()
+	o := backupKind(t, "GaleraBackupStore", "offsite", `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`)
+	o.SetNamespace(ns)
+	must(t, kube.Create(context.Background(), o))
+	s := &v1alpha1.GaleraBackupStore{}
+	must(t, kube.Get(context.Background(), client.ObjectKeyFromObject(o), s))
+	status.SetCondition(&s.Status.Conditions, s.Generation, v1alpha1.ConditionReachable, true,
+		v1alpha1.ReasonReachable, "")
+	must(t, kube.Status().Update(context.Background(), s))
+	return s
+}
