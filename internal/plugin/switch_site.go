@@ -27,7 +27,11 @@ const tokenPoll = 250 * time.Millisecond
 type siteFlags struct {
 	to, namespace, context, kubeconfig string
 	back                               bool
-	timeout                            time.Duration
+	// rejoin is whether the one that has accepted writes is emptied afterwards, to follow the other one, and identity the
+	// Secret with the private key for that.
+	rejoin   bool
+	identity string
+	timeout  time.Duration
 }
 
 // command has another site take over.
@@ -41,13 +45,19 @@ func (e sites) command() *cobra.Command {
 			"gives a token (status.switchSite.token), with which the other one takes over as soon as it has applied " +
 			"everything (spec.cutover.token). Until the token was given to the other cluster, a failure has this one accept " +
 			"writes again. Afterwards --back does, unless the other one has taken over: the store decides which of the two " +
-			"it is. A command that was interrupted can be run again.\n\nThe clusters may be in two Kubernetes: --to-context " +
+			"it is. A command that was interrupted can be run again.\n\nWith --rejoin this cluster follows the other one " +
+			"afterwards: its nodes and volumes are removed, once it is certain that the other one has everything, and has a " +
+			"backup and an archive (spec.replicaOf.replaces).\n\nThe clusters may be in two Kubernetes: --to-context " +
 			"and --to-kubeconfig name the other one.",
 		Example: "  kubectl galera switch-site shop -n prod --to standby --to-namespace site --to-context eu\n" +
 			"  kubectl galera switch-site shop -n prod --back",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
 				return err
+			}
+			if f.rejoin != (f.identity != "") {
+				return errors.New("--rejoin needs --identity-secret, a Secret in the namespace of NAME with the private key of a " +
+					"recipient of the other cluster's backups, and the other way round")
 			}
 			if f.back {
 				return e.back(cmd.Context(), args[0], f)
@@ -63,8 +73,11 @@ func (e sites) command() *cobra.Command {
 	c.Flags().StringVar(&f.context, "to-context", "", "the kubeconfig's context for it, if it is another one")
 	c.Flags().StringVar(&f.kubeconfig, "to-kubeconfig", "", "the kubeconfig for it, if it is another one")
 	c.Flags().BoolVar(&f.back, "back", false, "take it back, unless the other cluster has taken over")
+	c.Flags().BoolVar(&f.rejoin, "rejoin", false, "empty this cluster afterwards, and have it follow the other one")
+	c.Flags().StringVar(&f.identity, "identity-secret", "", "with --rejoin: a Secret with the key identity")
 	c.Flags().DurationVar(&f.timeout, "timeout", 3*time.Minute, "how long each step may take")
 	c.MarkFlagsMutuallyExclusive("to", "back")
+	c.MarkFlagsMutuallyExclusive("rejoin", "back")
 	c.MarkFlagsOneRequired("to", "back")
 	return c
 }
@@ -95,6 +108,10 @@ func (e sites) run(ctx context.Context, name string, f siteFlags) error {
 	if err != nil {
 		return err
 	}
+	if by, of := a.Status.Superseded, a.Spec.ReplicaOf; f.rejoin && (by != nil && by.UID == string(b.UID) ||
+		of != nil && of.Cluster.UID == string(b.UID) && a.Follows()) {
+		return e.rejoin(ctx, name, f) // they have changed places already
+	}
 	if why := notSwitchable(a, b); why != "" {
 		return fmt.Errorf("%s; nothing was changed", why)
 	}
@@ -115,7 +132,10 @@ func (e sites) run(ctx context.Context, name string, f siteFlags) error {
 	}
 	e.say("%s accepts writes on all nodes, %s after the command began", f.to,
 		time.Since(began).Round(100*time.Millisecond))
-	e.say("%s refuses writes from now on. To have it follow, delete it, and create it anew with spec.replicaOf", name)
+	if f.rejoin {
+		return e.rejoin(ctx, name, f)
+	}
+	e.say("%s refuses writes from now on. To have it follow, run the command again with --rejoin", name)
 	return nil
 }
 

@@ -121,7 +121,79 @@ var _ = Describe("A planned change of sites", Ordered, Label(Slow), func() {
 		}).WithTimeout(10 * time.Second).WithPolling(100 * time.Millisecond).Should(Succeed())
 		Expect(status(ctx, first).Superseded).To(HaveField("ID", by))
 	}, SpecTimeout(10*time.Minute))
+
+	It("has the first one follow, and changes back", func(ctx SpecContext) {
+		w := writeAtSites(ctx, second, first)
+		progress("%s", kubectlGalera(ctx, first.Namespace, "switch-site", first.Name, "--to", second.Name, "--to-namespace",
+			ns, "--rejoin", "--identity-secret", "identity"))
+		rejoined(ctx, first, second)
+		w.acknowledges(ctx, 20)
+		w.end()
+		sameRows(ctx, second, first)
+
+		By("changing back")
+		w = writeAtSites(ctx, second, first)
+		w.acknowledges(ctx, 20)
+		progress("%s", kubectlGalera(ctx, ns, "switch-site", second.Name, "--to", first.Name, "--to-namespace",
+			first.Namespace, "--rejoin", "--identity-secret", "identity"))
+		w.acknowledges(ctx, 10)
+		sum := w.end()
+		Expect(sum.other).To(BeNumerically(">", 0), "writes at the first site")
+		for _, pod := range podNames(ctx, first) {
+			out, err := client(ctx, first).QueryPod(ctx, pod, "SELECT GROUP_CONCAT(id ORDER BY id) FROM sites.t")
+			Expect(err).NotTo(HaveOccurred())
+			has := strings.Split(out, ",")
+			for _, id := range sum.acknowledged {
+				Expect(has).To(ContainElement(strconv.Itoa(id)), "an acknowledged row is lost")
+			}
+		}
+
+		By("following again, the other way round")
+		rejoined(ctx, second, first)
+		w = writeAtSites(ctx, first, second)
+		w.acknowledges(ctx, 20)
+		Expect(w.end().other).To(BeZero(), "writes at the second site")
+		sameRows(ctx, first, second)
+		Expect(status(ctx, first).Superseded).To(BeNil(), "the record of before counts")
+	}, SpecTimeout(14*time.Minute))
 })
+
+// rejoined waits until a cluster follows the one that has taken over from it.
+func rejoined(ctx SpecContext, c, by *harness.Cluster) {
+	GinkgoHelper()
+	began := time.Now()
+	Expect(by.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue,
+		v1alpha1.ReasonArchiving, archiveTime+backupTime)).To(Succeed())
+	progress("%s is archived after %s", by.Name, time.Since(began).Round(time.Second))
+	Eventually(func(o Gomega) {
+		s := status(ctx, c)
+		o.Expect(s.Reseed).NotTo(BeNil())
+		o.Expect(s.Reseed.Phase).To(Equal(v1alpha1.ReseedCompleted), "%+v", s.Reseed)
+		o.Expect(s.Superseded).To(BeNil())
+	}).WithContext(ctx).WithTimeout(firstReady + backupTime).WithPolling(time.Second).Should(Succeed())
+	Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
+		2*time.Minute)).To(Succeed())
+	progress("%s follows %s after %s", c.Name, by.Name, time.Since(began).Round(time.Second))
+}
+
+// sameRows waits until a cluster has applied all of another one, and compares what each of its nodes has.
+func sameRows(ctx SpecContext, of, follower *harness.Cluster) {
+	GinkgoHelper()
+	last := position(ctx, of, of.Name+"-0")
+	eventually(ctx, func(o Gomega) {
+		r := status(ctx, follower).Replication
+		o.Expect(r).NotTo(BeNil())
+		o.Expect(strings.Split(r.Applied, ",")).To(ContainElement(last), "%+v", r)
+	})
+	const rows = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT GROUP_CONCAT(id ORDER BY id) FROM sites.t"
+	want, err := client(ctx, of).QueryPod(ctx, of.Name+"-0", rows)
+	Expect(err).NotTo(HaveOccurred())
+	for _, pod := range podNames(ctx, follower) {
+		Expect(client(ctx, follower).QueryPod(ctx, pod, rows)).To(Equal(want), pod)
+	}
+	progress("%s: %d rows at %s and %s", last, strings.Count(want, ",")+1, of.Name, follower.Name)
+}
 
 // siteWriter writes, as an application does, to one of two sites: to the other one when the one refuses.
 type siteWriter struct {
