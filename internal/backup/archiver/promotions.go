@@ -18,6 +18,7 @@ type promotions struct {
 	store     *archive
 	reports   *board
 	overrules string // the ID of one that does not count
+	followed  bool   // because the cluster has followed the other one since
 	withdraws *task.Promotion
 	create    promotion.Create
 }
@@ -41,6 +42,7 @@ func (p promotions) once(ctx context.Context) error {
 	defer cancel()
 	now, next, err := promotion.Latest(ctx, p.store.bucket, p.store.cluster)
 	if err == nil && now != nil && now.ID() == p.overrules {
+		now.Followed = p.followed
 		err = promotion.Overrule(ctx, p.store.bucket, p.store.cluster, *now)
 		now = nil
 	}

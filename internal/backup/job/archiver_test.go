@@ -54,16 +54,24 @@ func TestArchiver(t *testing.T) {
 // TestOverrules: a promotion does not count that a person has overruled, or that of a cluster which this one has
 // followed since.
 func TestOverrules(t *testing.T) {
-	for name, tc := range map[string]struct{ spec, request, phase, want string }{
-		"nothing":                     {"", "", "", ""},
-		"a person has":                {"3-cccccccc", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "3-cccccccc"},
-		"it has followed":             {"", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb"},
-		"it is about to be emptied":   {"", "4-bbbbbbbb", v1alpha1.ReseedEmptying, ""},
-		"its source was copied again": {"", "always@1700000000", v1alpha1.ReseedCompleted, ""},
+	for name, tc := range map[string]struct {
+		spec, superseded, request, phase, want string
+		followed                               bool
+	}{
+		"nothing":                     {"", "", "", "", "", false},
+		"a person has":                {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", false},
+		"a person has since":          {"5-cccccccc", "5-cccccccc", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "5-cccccccc", false},
+		"a person has before":         {"3-cccccccc", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
+		"it has followed":             {"", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
+		"it is about to be emptied":   {"", "4-bbbbbbbb", "4-bbbbbbbb", v1alpha1.ReseedEmptying, "", false},
+		"its source was copied again": {"", "", "always@1700000000", v1alpha1.ReseedCompleted, "", false},
 	} {
 		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "prod", UID: "aaaaaaaa-1"}}
 		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 		c.Spec.OverrulesPromotion = tc.spec
+		if tc.superseded != "" {
+			c.Status.Superseded = &v1alpha1.SupersededStatus{ID: tc.superseded}
+		}
 		c.Status.Reseed = &v1alpha1.ReseedStatus{Request: tc.request, Phase: tc.phase}
 		d, err := Archiver(c, &v1alpha1.GaleraBackupStore{}, Damaged{}, resources.Options{}, Options{})
 		if err != nil {
@@ -71,8 +79,8 @@ func TestOverrules(t *testing.T) {
 		}
 		var given task.Task
 		err = json.Unmarshal([]byte(d.Spec.Template.Spec.Containers[0].Env[0].Value), &given)
-		if err != nil || given.Archive.Overrules != tc.want {
-			t.Errorf("%s: %v, %q", name, err, given.Archive.Overrules)
+		if err != nil || given.Archive.Overrules != tc.want || given.Archive.Followed != tc.followed {
+			t.Errorf("%s: %v, %q, %t", name, err, given.Archive.Overrules, given.Archive.Followed)
 		}
 	}
 }

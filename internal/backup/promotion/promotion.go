@@ -89,7 +89,7 @@ func find(ctx context.Context, b *store.Bucket, cluster string) (records, error)
 	return r, nil
 }
 
-// overruled reports whether a person has overruled a promotion of a cluster. Where a record is damaged, the object that
+// overruled reports whether a person has overruled a promotion of a cluster, which was not followed since. Where a record is damaged, the object that
 // has overruled it names whose it was.
 func (r records) overruled(ctx context.Context, b *store.Bucket, cluster, uid string) (bool, error) {
 	for n := range r.numbers {
@@ -102,8 +102,32 @@ func (r records) overruled(ctx context.Context, b *store.Bucket, cluster, uid st
 				p, err = read(ctx, b, cluster, by, overruled)
 			}
 		}
-		if err != nil || p.UID == uid && !p.Withdrawn {
+		if err != nil {
+			return false, err
+		}
+		if p.UID != uid || p.Withdrawn {
+			continue
+		}
+		if since, err := r.followed(ctx, b, cluster, uid, n); err != nil || !since {
 			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// followed reports whether the cluster that the records are about has followed another one since that has recorded one:
+// that one may take over again.
+func (r records) followed(ctx context.Context, b *store.Bucket, cluster, uid string, n uint64) (bool, error) {
+	for by := range r.overrules {
+		if by < n {
+			continue
+		}
+		p, err := read(ctx, b, cluster, by, overruled)
+		if err != nil && !errors.Is(err, errDamaged) {
+			return false, err
+		}
+		if err == nil && p.UID == uid && p.Followed {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -223,7 +247,7 @@ func write(ctx context.Context, b *store.Bucket, create Create, cluster string, 
 	return nil
 }
 
-// Overrule has a promotion not count any more.
+// Overrule has a promotion not count any more. With Followed the same cluster may take over again.
 func Overrule(ctx context.Context, b *store.Bucket, cluster string, p task.Promotion) error {
 	text, err := json.Marshal(p)
 	if err != nil {

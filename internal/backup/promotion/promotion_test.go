@@ -69,6 +69,42 @@ func TestFirstWins(t *testing.T) {
 	now("3-cccccccc", "0-1-9")
 }
 
+// TestFollowedSince: a cluster whose record was overruled because the other one has followed it since takes over again,
+// also without a token. What a person has overruled later is not recorded again, nor what another cluster has recorded.
+func TestFollowedSince(t *testing.T) {
+	ctx, b := t.Context(), memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = b.Close() })
+	record := func(uid, id string) task.Promotion {
+		t.Helper()
+		p, err := Record(ctx, b, store.Create, dir, of(uid, "0-1-7"))
+		have := ""
+		if err == nil {
+			have = p.ID()
+		} else {
+			p = &task.Promotion{}
+		}
+		if have != id || err != nil && !errors.Is(err, ErrOverruled) {
+			t.Errorf("%q, %v instead of %q", have, err, id)
+		}
+		return *p
+	}
+	overrule := func(p task.Promotion, followed bool) {
+		t.Helper()
+		p.Followed = followed
+		if err := Overrule(ctx, b, dir, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	overrule(record("bbbbbbbb-1", "1-bbbbbbbb"), false)
+	record("bbbbbbbb-1", "")
+	overrule(record("cccccccc-1", "2-cccccccc"), true)
+	record("bbbbbbbb-1", "")
+	overrule(record("cccccccc-1", "3-cccccccc"), true)
+	overrule(record("cccccccc-1", "4-cccccccc"), false)
+	record("cccccccc-1", "")
+	record("bbbbbbbb-1", "")
+}
+
 // TestDamagedRecord: a record that is damaged, and was overruled, keeps no cluster from taking over but the one whose
 // it was. It does while nothing shows whose it was.
 func TestDamagedRecord(t *testing.T) {

@@ -23,6 +23,9 @@ type Promotion struct {
 	At time.Time `json:"at,omitzero"`
 	// Withdrawn states that the cluster itself goes on: no other one takes over with this number.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Followed states, where a record is overruled, that no person has done so: the cluster that the record is about has
+	// followed the other one since, which may take over again.
+	Followed bool `json:"followed,omitempty"`
 }
 
 // ID names the record to people: they name it to overrule it. What is recorded may be no UID: it can be overruled all

@@ -223,6 +223,8 @@ type Archive struct {
 	Ended string `json:"ended,omitempty"`
 	// Overrules is the ID of a promotion that does not count any more, "" for none.
 	Overrules string `json:"overrules,omitempty"`
+	// Followed reports whether that is because the cluster has followed the other one since.
+	Followed bool `json:"followed,omitempty"`
 	// Place is where the store is (location.Annotation): it is reported with what was read there.
 	Place string `json:"place,omitempty"`
 	// Withdraws is to be recorded, unless another cluster has taken over with that number; nil for none.
