@@ -283,6 +283,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	}
 	next := c.DeepCopy()
 	next.Status.Backup = nil
+	unknown(next)
 	return r.Status().Update(ctx, next)
 }
 
@@ -302,6 +303,7 @@ func (r *Reconciler) stopArchiver(ctx context.Context, c *v1alpha1.GaleraCluster
 	next := c.DeepCopy()
 	next.Status.Backup.Reason, next.Status.Backup.Message, next.Status.Backup.Node = v1alpha1.ReasonHibernated,
 		"the cluster hibernates", ""
+	unknown(next)
 	return r.Status().Update(ctx, next)
 }
 

@@ -110,9 +110,17 @@ func (r *Reconciler) pause(ctx context.Context, c *v1alpha1.GaleraCluster) error
 	if c.Status.Reseed.Replaced() == "" {
 		return nil
 	}
+	lease := r.endLease(ctx, c)
 	d := &appsv1.Deployment{}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.ArchiverName(c)}, d); err != nil {
-		return client.IgnoreNotFound(err)
+		return errors.Join(lease, client.IgnoreNotFound(err))
 	}
-	return errors.Join(r.endLease(ctx, c), ownership.Remove(ctx, r.Client, r.Live, c.UID, d))
+	return errors.Join(lease, ownership.Remove(ctx, r.Client, r.Live, c.UID, d))
+}
+
+// unknown forgets where nodes end: without an archiver nothing is known of that from now on.
+func unknown(c *v1alpha1.GaleraCluster) {
+	if s := c.Status.SwitchSite; s != nil {
+		s.Ends = ""
+	}
 }

@@ -220,3 +220,32 @@ func TestNothingIsArchivedOfARejoinedCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsAreForgotten: where nodes end is not known any more once there is no archiver: a cluster is emptied by it.
+func TestEndsAreForgotten(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, edit := range map[string]func(*v1alpha1.GaleraCluster){
+		"it is off":          func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = nil },
+		"it is to hibernate": func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true },
+	} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "aaaaaaaa-1"}}
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+		c.Status.ClusterUUID, c.Status.Backup = "u", &v1alpha1.ArchiveStatus{Session: "s"}
+		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 7, Phase: v1alpha1.SwitchTaken, Ends: "0-1-7"}
+		edit(c)
+		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
+		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil || c.Status.SwitchSite.Ends != "" {
+			t.Errorf("%s: %v, %+v", name, err, c.Status.SwitchSite)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 		s.Ends, s.Message = "", ""
 		switch {
 		case v1alpha1.Rejoins(c):
-			ended(s, f)
+			ended(s, f, c.Status.Superseded.ID)
 		case c.Spec.SwitchSite == nil && !c.Superseded(): // a person has overruled it, or the cluster has followed since
 			s.Phase, s.Token = v1alpha1.SwitchTakenBack, nil
 		}
@@ -68,9 +68,14 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 	}
 }
 
-// ended reports with which transaction all nodes end, and the archive, of a cluster that is to follow another one.
-func ended(s *v1alpha1.SwitchSiteStatus, f Facts) {
+// ended reports with which transaction all nodes end, and the archive, of a cluster that is to follow another one, while
+// the store has it that this one has taken over.
+func ended(s *v1alpha1.SwitchSiteStatus, f Facts, by string) {
 	if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message != "" {
+		return
+	}
+	if p := f.Archived.Promotion; p == nil || p.ID() != by {
+		s.Message = "the store does not have it recorded any more that the other cluster has taken over (" + by + ")"
 		return
 	}
 	last, why := lastOf(f, s.Number)

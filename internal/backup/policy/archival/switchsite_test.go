@@ -364,6 +364,11 @@ func TestEnded(t *testing.T) {
 	ends("", `shop-0 ends at "0-1-31"`)
 	s.f.Ends[1].Position, s.f.Archived.GTID = "0-1-31", "0-1-31"
 	ends("0-1-31", "")
+	p := s.f.Archived.Promotion
+	s.f.Archived.Promotion = nil
+	ends("", "recorded any more")
+	s.f.Archived.Promotion = p
+	ends("0-1-31", "")
 	s.f.Archived = nil
 	ends("", "does not answer")
 	s.c.Spec.ReplicaOf = nil

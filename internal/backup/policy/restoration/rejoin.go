@@ -77,10 +77,14 @@ func notRejoined(f ReseedFacts) string {
 	case *by.Surplus > 0:
 		return fmt.Sprintf("the other cluster lacks %s that this one has after %s",
 			galera.Count(*by.Surplus, "transaction"), by.GTID)
+	case !c.ArchivesBinlog(): // what is known of the nodes and the archive is of before
+		return "the archiver has to show that the archive ends with that: enable spec.backup.pointInTime"
 	case s.Ends == "":
 		return cmp.Or(s.Message, "with which transaction all nodes end is not known yet")
 	case s.Ends != by.GTID:
 		return fmt.Sprintf("all nodes end at %s, and the other cluster has everything up to %s alone", s.Ends, by.GTID)
+	case c.Spec.Cutover != nil: // of before: it would take over as soon as it follows
+		return "spec.cutover is of the time before: remove it, also from the manifest"
 	case c.AtRest() != nil:
 		return "a cluster with spec.encryption is not filled anew: create it anew"
 	case c.Spec.Hibernate:

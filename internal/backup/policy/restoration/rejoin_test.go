@@ -26,6 +26,7 @@ func rejoins() ReseedFacts {
 	c.Annotations = map[string]string{v1alpha1.AnnotationReseed: "always@1600000000"}
 	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb", StoreRef: v1alpha1.LocalName{Name: "offsite"},
 		Cluster: v1alpha1.ReplicatedCluster{Namespace: "site", Name: "standby", UID: successor}}
+	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	c.Status.ClusterUUID, c.Status.Identity = "old", "aaaaaaaa-1"
 	c.Status.Backup = &v1alpha1.ArchiveStatus{Session: "s"}
 	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby",
@@ -90,8 +91,11 @@ func TestRejoins(t *testing.T) {
 		"the store is gone": {facts(func(f *ReseedFacts) {
 			f.Source.Store, f.Blocker = &v1alpha1.GaleraBackupStore{}, Problem{"StoreNotFound", "create the store"}
 		}), "create the store"},
-		"it is hibernated":  {of(func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true }), "hibernated"},
-		"there are no pods": {facts(func(f *ReseedFacts) { f.Set = nil }), "no StatefulSet"},
+		"it is to take over": {of(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "7-2-9"} }),
+			"remove it"},
+		"it is not archived": {of(func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = nil }), "enable spec.backup.pointInTime"},
+		"it is hibernated":   {of(func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true }), "hibernated"},
+		"there are no pods":  {facts(func(f *ReseedFacts) { f.Set = nil }), "no StatefulSet"},
 		"there is no backup": {facts(func(f *ReseedFacts) { f.Check.Result = task.Result{Error: "no backup yet"} }),
 			"no backup yet; it is looked for again"},
 		"no archive leads on": {facts(func(f *ReseedFacts) { f.Check.Result.Replay = nil }), "the archive leads on"},
