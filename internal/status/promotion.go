@@ -91,7 +91,9 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	}
 	if of := c.Status.Restore; of != nil && of.Replay != nil {
 		began, err := binlog.Parse(of.Replay.Reached)
-		if at, _ := binlog.In(to.GTID, began.Domain); err == nil && at.Seq != 0 && at.Seq < began.Seq {
+		at, _ := binlog.In(to.GTID, began.Domain)
+		ofBefore := at.Seq != 0 || c.Status.Reseed.Replaced() != "" // what it had followed earlier is in its data, too
+		if err == nil && ofBefore && at.Seq < began.Seq {
 			return false, fmt.Sprintf("spec.cutover.gtid, %s, is from before %s, with which this cluster has begun. To follow, "+
 				"create it anew without spec.cutover%s", to.GTID, of.Replay.Reached, withApplied(c))
 		}

@@ -102,7 +102,7 @@ func TestRecordable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gtid, uid, identity, reached string
 		of                           *v1alpha1.ReplicationStatus
-		without, ok                  bool
+		without, ok, emptied         bool
 		says                         string
 	}{
 		"it has that":                    {gtid: "0-1-9", uid: "u", of: has("0-1-9", ""), ok: true},
@@ -121,6 +121,12 @@ func TestRecordable(t *testing.T) {
 		"another one's, without a record": {gtid: "0-1-9", uid: "x", without: true, says: "without spec.cutover"},
 		"it has begun later": {gtid: "0-1-9", uid: "u", reached: "0-1-10", of: has("0-1-10", "0-1-10"),
 			says: "is from before 0-1-10"},
+		"it is of what it had followed before it was emptied": {gtid: "0-1-9", uid: "u", reached: "7-2-3",
+			of: has("0-1-9,7-2-5", "7-2-5"), emptied: true, says: "is from before 7-2-3"},
+		"it is of what it follows since then": {gtid: "7-2-5", uid: "u", reached: "7-2-3", of: has("0-1-9,7-2-5", "7-2-5"),
+			emptied: true, ok: true},
+		"another domain, of another cluster": {gtid: "0-1-9", uid: "u", reached: "7-2-3", of: has("0-1-9,7-2-5", "7-2-5"),
+			ok: true},
 		"neither has that": {gtid: "0-1-10", uid: "u", of: has("0-1-8", "0-1-9"),
 			says: "is later than the end of the archive of prod/shop, 0-1-9, and than what this cluster has, 0-1-8"},
 		"neither has one of its domains": {gtid: "0-1-9,7-2-3", uid: "u", of: has("0-1-9", "0-1-9"), says: "is later"},
@@ -136,6 +142,9 @@ func TestRecordable(t *testing.T) {
 		c.Status.Replication = tc.of
 		if tc.reached != "" {
 			c.Status.Restore = &v1alpha1.RestoreStatus{Replay: &v1alpha1.ReplayStatus{Reached: tc.reached}}
+		}
+		if tc.emptied {
+			c.Status.Reseed = &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: v1alpha1.ReseedCompleted}
 		}
 		ok, why := Recordable(c)
 		if ok != tc.ok || !strings.Contains(why, tc.says) || (why == "") != (tc.says == "") || c.TakesOver() {
