@@ -90,7 +90,7 @@ func (r Removal) neededByCluster(c *v1alpha1.GaleraCluster) string {
 	case base == b.Status.ID && !r.over(c):
 		return fmt.Sprintf("the archive of the cluster %s/%s continues from it: make another backup, and wait until "+
 			"status.backup.base names a later one", c.Namespace, c.Name)
-	case own && base == "" && (c.ArchivesBinlog() || c.Status.Backup != nil):
+	case own && base == "" && (c.ArchivesBinlog() && !c.Follows() || c.Status.Backup != nil):
 		return fmt.Sprintf("which backup the archive of the cluster %s/%s continues from is not known yet", c.Namespace,
 			c.Name)
 	case from == nil:
