@@ -281,9 +281,10 @@ func (c *GaleraCluster) Source() *BootstrapExternal {
 }
 
 // HasFollowed reports whether the cluster follows a source, or has followed one. Its nodes write under a GTID domain of
-// the cluster's own then, from their first start.
+// the cluster's own then, from their first start, also when it was to follow another one and that was taken back:
+// spec.cutover is gone then.
 func (c *GaleraCluster) HasFollowed() bool {
-	return c.Source() != nil || c.Spec.Cutover != nil || Rejoins(c) && c.Status.Replication != nil
+	return c.Source() != nil || c.Spec.Cutover != nil || c.Status.Replication != nil
 }
 
 // Followed returns the one of its sources that the cluster follows, as its nodes have reported last. It is called for a

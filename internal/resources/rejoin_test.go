@@ -24,7 +24,12 @@ func TestRejoining(t *testing.T) {
 	if before := ServerID(c); before == 0 {
 		t.Error("it would write in the domain 0")
 	}
-	before := ServerID(c)
+	before, replica := ServerID(c), c.Spec.ReplicaOf
+	c.Spec.ReplicaOf = nil
+	if have := ServerID(c); have != before {
+		t.Errorf("it was taken back, and the nodes write in another domain: %d instead of %d", have, before)
+	}
+	c.Spec.ReplicaOf = replica
 	c.Status.Superseded, c.Status.Replication, c.Status.Identity = nil, nil, "aaaaaaaa-2"
 	if n := NodeConfig(c, 1, agentapi.TLSConfig{}, Options{}); n.Refuse || n.Switching != 0 || n.Follow == nil ||
 		n.Follow.Until != "" || ServerID(c) == before {
