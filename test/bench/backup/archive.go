@@ -57,8 +57,9 @@ func (b *bench) archive(ctx context.Context, to io.Writer) error {
 }
 
 // loaded is a cluster with the table of the load.
-func (b *bench) loaded(ctx context.Context, name string, archived bool) (*harness.Cluster, error) {
-	c := harness.Build(b.namespace, name, harness.Size("2Gi"))
+func (b *bench) loaded(ctx context.Context, name string, archived bool, more ...harness.Option) (*harness.Cluster,
+	error) {
+	c := harness.Build(b.namespace, name, append(more, harness.Size("2Gi"))...)
 	if archived {
 		c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: storeName},
 			PointInTime: &v1alpha1.PointInTime{Enabled: true, Interval: &metav1.Duration{Duration: b.options.interval}}}
@@ -89,7 +90,7 @@ func (b *bench) turn(ctx context.Context, a *arm) error {
 	defer stop()
 	sampled := make(chan error, 1)
 	go func() { sampled <- b.follow(sampling, a) }()
-	tps, err := load(ctx, a.cluster, b.options.connections, b.options.duration)
+	tps, err := load(ctx, a.cluster, b.options.connections, 0, b.options.duration)
 	end := time.Now()
 	stop()
 	if err := errors.Join(err, <-sampled); err != nil {

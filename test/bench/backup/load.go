@@ -60,9 +60,10 @@ func setEverywhere(ctx context.Context, c *harness.Cluster, statement string) er
 	return nil
 }
 
-// load has connections write to the primary as fast as they can, and returns how many transactions were committed in a
-// second.
-func load(ctx context.Context, c *harness.Cluster, connections int, duration time.Duration) (float64, error) {
+// load has connections write to the primary, rate transactions a second or, with 0, as fast as they can, and returns how
+// many were committed in a second.
+func load(ctx context.Context, c *harness.Cluster, connections int, rate float64, duration time.Duration) (float64,
+	error) {
 	cl, err := c.Client(ctx)
 	if err != nil {
 		return 0, err
@@ -80,7 +81,11 @@ func load(ctx context.Context, c *harness.Cluster, connections int, duration tim
 	start := time.Now()
 	for i := range connections {
 		all.Go(func() {
-			for time.Since(start) < duration && errs[i] == nil {
+			for n := 0; time.Since(start) < duration && errs[i] == nil; n++ {
+				if rate > 0 {
+					due := time.Duration(float64(n*connections+i) / rate * float64(time.Second))
+					wait(ctx, start.Add(due))
+				}
 				if err := transaction(ctx, db); err == nil {
 					committed.Add(1)
 				} else if !again(err) {
@@ -91,6 +96,14 @@ func load(ctx context.Context, c *harness.Cluster, connections int, duration tim
 	}
 	all.Wait()
 	return float64(committed.Load()) / time.Since(start).Seconds(), errors.Join(errs...)
+}
+
+// wait returns at a time, or when ctx ends.
+func wait(ctx context.Context, until time.Time) {
+	select {
+	case <-time.After(time.Until(until)):
+	case <-ctx.Done():
+	}
 }
 
 // transaction is one of oltp_write_only: two updates, and a row that is deleted and inserted again.

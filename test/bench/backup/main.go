@@ -1,6 +1,7 @@
 // Command backup measures, on the local Kubernetes, backups and restores: by the operator and by the same programs
-// called by hand on the same node, in turns, into a real S3 server; and what an archive of the binary log costs, and
-// how far it is behind. It prints rates and ratios; it asserts nothing. make bench-backup runs it.
+// called by hand on the same node, in turns, into a real S3 server; what an archive of the binary log costs, and how far
+// it is behind; and how far a second site is behind, and how fast it catches up. It prints rates and ratios; it asserts
+// nothing. make bench-backup runs it.
 package main
 
 import (
@@ -30,6 +31,7 @@ const (
 const (
 	partBackups = "backups"
 	partArchive = "archive"
+	partSite    = "site"
 )
 
 type options struct {
@@ -41,6 +43,7 @@ type options struct {
 	interval    time.Duration
 	duration    time.Duration
 	connections int
+	rate        float64
 }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
@@ -60,13 +63,14 @@ func main() {
 	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
 	flag.IntVar(&o.mebibytes, "size", 512, "MiB of data")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
-	flag.StringVar(&o.only, "only", "", "what to measure: backups or archive; empty: both")
-	flag.DurationVar(&o.interval, "interval", 2*time.Second, "archive: spec.backup.pointInTime.interval")
-	flag.DurationVar(&o.duration, "duration", 30*time.Second, "archive: how long a turn's load is")
-	flag.IntVar(&o.connections, "connections", 8, "archive: how many connections write")
+	flag.StringVar(&o.only, "only", "", "what to measure: backups, archive or site; empty: all")
+	flag.DurationVar(&o.interval, "interval", 2*time.Second, "archive, site: spec.backup.pointInTime.interval")
+	flag.DurationVar(&o.duration, "duration", 30*time.Second, "archive, site: how long a turn's load is")
+	flag.IntVar(&o.connections, "connections", 8, "archive, site: how many connections write")
+	flag.Float64Var(&o.rate, "rate", 100, "site: transactions per second of the steady load")
 	flag.Parse()
-	if !o.wants(partBackups) && !o.wants(partArchive) {
-		fmt.Fprintf(os.Stderr, "error: -only %s is not known: %s or %s\n", o.only, partBackups, partArchive)
+	if !o.wants(partBackups) && !o.wants(partArchive) && !o.wants(partSite) {
+		fmt.Fprintf(os.Stderr, "error: -only %s is not known: %s, %s or %s\n", o.only, partBackups, partArchive, partSite)
 		os.Exit(2)
 	}
 	if err := run(o); err != nil {
@@ -113,7 +117,12 @@ func run(o options) (err error) {
 		}
 	}
 	if o.wants(partArchive) {
-		return b.archive(ctx, os.Stdout)
+		if err := b.archive(ctx, os.Stdout); err != nil {
+			return err
+		}
+	}
+	if o.wants(partSite) {
+		return b.site(ctx, os.Stdout)
 	}
 	return nil
 }
