@@ -29,8 +29,8 @@ const (
 	streamSecret         = "stream"
 )
 
-// way is one way to follow the first site.
-type way struct {
+// mode is one way to follow the first site.
+type mode struct {
 	name             string
 	endpoints        []string
 	lag              []time.Duration // under the steady load, all samples
@@ -50,16 +50,16 @@ func (b *bench) site(ctx context.Context, to io.Writer) error {
 	if err := s.make(ctx); err != nil {
 		return err
 	}
-	ways := []*way{{name: "archive"},
+	modes := []*mode{{name: "archive"},
 		{name: "stream", endpoints: []string{s.first.Name + "-primary." + b.namespace + ".svc:3306"}}}
 	for range b.options.rounds {
-		for _, w := range ways {
+		for _, w := range modes {
 			if err := s.turn(ctx, w); err != nil {
-				return errors.Join(fmt.Errorf("%s: %w", w.name, err), printWays(to, ways, b.options))
+				return errors.Join(fmt.Errorf("%s: %w", w.name, err), printModes(to, modes, b.options))
 			}
 		}
 	}
-	return printWays(to, ways, b.options)
+	return printModes(to, modes, b.options)
 }
 
 func (s *sites) make(ctx context.Context) (err error) {
@@ -113,7 +113,7 @@ func (s *sites) account(ctx context.Context) error {
 }
 
 // turn measures the lag under a steady load, and then how fast what was written without the second site is applied.
-func (s *sites) turn(ctx context.Context, w *way) error {
+func (s *sites) turn(ctx context.Context, w *mode) error {
 	if err := s.follow(ctx, w); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *sites) turn(ctx context.Context, w *way) error {
 }
 
 // follow has the second site follow in one way.
-func (s *sites) follow(ctx context.Context, w *way) error {
+func (s *sites) follow(ctx context.Context, w *mode) error {
 	if err := s.second.Change(ctx, func(c *v1alpha1.GaleraCluster) {
 		r := c.Spec.ReplicaOf
 		r.Endpoints, r.CredentialsSecretRef, r.TLS = w.endpoints, nil, nil
@@ -153,7 +153,7 @@ func (s *sites) follow(ctx context.Context, w *way) error {
 }
 
 // beat writes the time at the first site, and reads how old it is at the second, until ctx ends.
-func (s *sites) beat(ctx context.Context, w *way) error {
+func (s *sites) beat(ctx context.Context, w *mode) error {
 	at, err := openPod(ctx, s.first)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (s *sites) beat(ctx context.Context, w *way) error {
 
 // catchUp has the first site written to while the second one has no source, and then measures how fast that is applied.
 // By a stream, nothing of it is archived meanwhile.
-func (s *sites) catchUp(ctx context.Context, w *way) (err error) {
+func (s *sites) catchUp(ctx context.Context, w *mode) (err error) {
 	if w.endpoints != nil {
 		defer func() { err = errors.Join(err, s.kube.Network().Heal(context.WithoutCancel(ctx)), s.level(ctx)) }()
 		if err := s.cutArchiver(ctx); err != nil {
@@ -334,17 +334,17 @@ func openPod(ctx context.Context, c *harness.Cluster) (*sql.DB, error) {
 	return cl.OpenPod(ctx, c.Name+"-0")
 }
 
-func printWays(to io.Writer, ways []*way, o options) error {
+func printModes(to io.Writer, modes []*mode, o options) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(t, "SECOND SITE'S LAG\tMEDIAN\t99 %%\tMOST\tSAMPLES\n")
-	for _, w := range ways {
+	for _, w := range modes {
 		if lag := slices.Sorted(slices.Values(w.lag)); len(lag) > 0 {
 			_, _ = fmt.Fprintf(t, "%s\t%.2f s\t%.2f s\t%.2f s\t%d\n", w.name, lag[len(lag)/2].Seconds(),
 				lag[len(lag)*99/100].Seconds(), lag[len(lag)-1].Seconds(), len(lag))
 		}
 	}
 	_, _ = fmt.Fprintf(t, "\nCATCHES UP\tWRITTEN, TPS\tAPPLIED, TPS\tAPPLIED OF WRITTEN, BY ROUND\n")
-	for _, w := range ways {
+	for _, w := range modes {
 		var ratios []string
 		for i := range w.applied {
 			ratios = append(ratios, fmt.Sprintf("%.2f", w.applied[i]/w.written[i]))
