@@ -139,7 +139,7 @@ func (a *archived) end(ctx context.Context, segment uint64) (last, checksum stri
 func (a *archived) through(ctx context.Context, last binlog.Head) (time.Time, error) {
 	text, err := a.bucket.ReadAll(ctx, path.Join(a.dir, binlog.ThroughName))
 	if store.Missing(err) {
-		return last.End(), nil
+		return sure(last), nil
 	}
 	var t binlog.Through
 	if err == nil {
@@ -149,9 +149,19 @@ func (a *archived) through(ctx context.Context, last binlog.Head) (time.Time, er
 		return time.Time{}, explained("how far the archive is could not be read", err)
 	}
 	if t.Segment != last.Number || t.Last != last.Last {
-		return last.End(), nil
+		return sure(last), nil
 	}
-	return binlog.Later(last.End(), t.Time), nil
+	return binlog.Later(sure(last), t.Time), nil
+}
+
+// sure is the time that a segment calls archived. Its transactions may be of later ones, and so may be others that are
+// not archived yet: who waits until nothing is missing would lose them. Where no time was called archived yet, all was
+// before the segment's transactions, whose clocks may be ahead.
+func sure(h binlog.Head) time.Time {
+	if h.Through.IsZero() && !h.Earliest.IsZero() {
+		return h.Earliest.Add(-2 * binlog.ClockSlack)
+	}
+	return h.Through
 }
 
 // continued returns the head with which the chain of the last segment has begun, if that is a later chain than the one

@@ -82,7 +82,8 @@ func (w *written) add(last binlog.GTID, transactions int, content ...[]byte) {
 	}
 	sum := sha256.Sum256(body.Bytes())
 	w.put(binlog.Head{Last: last, Previous: w.at.Last, Transactions: transactions, SHA256: hex.EncodeToString(sum[:]),
-		Chain: w.at.Chain, Times: binlog.Between(time.Unix(10, 0), time.Now(), time.Time{})}, body.Bytes())
+		Chain: w.at.Chain, Times: binlog.Between(time.Unix(10, 0), time.Now(), time.Time{}),
+		Through: time.Unix(20, 0)}, body.Bytes())
 }
 
 func (w *written) put(h binlog.Head, body []byte) {
