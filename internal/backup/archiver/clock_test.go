@@ -208,6 +208,35 @@ func TestTwoClocks(t *testing.T) {
 	}
 }
 
+// TestProblemEndsInDoubt: while no time is called archived, and nothing is written, a problem that has ended is not
+// reported any more. That of the store is.
+func TestProblemEndsInDoubt(t *testing.T) {
+	play(t, func(w *world) {
+		w.pass(5 * interval)
+		w.stop()
+		w.alone = true
+		w.a.do(func() { w.a.ahead = time.Hour })
+		w.archiver, w.stop = w.start()
+		w.pass(5 * interval)
+		w.a.fail("gone")
+		w.pass(5 * interval)
+		if now := w.reports.now; now.Problem == "" || now.Node != "" {
+			t.Errorf("%+v", now)
+		}
+		w.a.fail("")
+		w.pass(2 * maxRetry)
+		if now := w.reports.now; now.Problem != "" || now.Node != "a" {
+			t.Errorf("it goes on, and reports %+v", now)
+		}
+		comeBack := w.vanish()
+		w.pass(2 * maxRetry)
+		if now := w.reports.now; now.Problem == "" {
+			t.Errorf("the store is away, and it reports %+v", now)
+		}
+		comeBack()
+	})
+}
+
 // TestClocksAtOnce: a segment that is stored before anything was asked for an interval goes by the clocks of all nodes.
 func TestClocksAtOnce(t *testing.T) {
 	play(t, func(w *world) {

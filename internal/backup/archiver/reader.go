@@ -139,10 +139,28 @@ func (r *reader) tick(ctx context.Context) error {
 	}
 	through := r.asked
 	r.asked, r.next = time.Time{}, through.Add(time.Duration(r.task.IntervalSeconds)*time.Second)
-	if !ended || r.judged().Doubt() > 0 { // no time is sure while two halves of the clocks differ
+	switch {
+	case !ended:
 		return r.flush(ctx, time.Time{})
+	case r.judged().Doubt() > 0:
+		return undated(ctx, r)
 	}
 	return r.flush(ctx, r.early(through))
+}
+
+// undated stores what was read while two halves of the clocks differ, and no time is sure. Where nothing was, the
+// archive goes on all the same: an earlier problem has ended, unless it is the store's.
+func undated(ctx context.Context, r *reader) error {
+	idle := r.open == nil || r.open.head.Transactions == 0
+	if err := r.flush(ctx, time.Time{}); err != nil || !idle {
+		return err
+	}
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	r.accepted()
+	r.reports.idle(r.last)
+	return nil
 }
 
 // owes reports whether the node has committed what it has not given, and may give it yet.
