@@ -62,9 +62,12 @@ func (s *store) take(r *rand.Rand, log []committed) []committed {
 	s.put(h)
 	at := &s.heads[len(s.heads)-1]
 	at.PreviousSeqno, at.From, at.Held = before.Seqno, before.From, held
-	if at.PreviousHeld = before.LastAtLeast(); r.IntN(2) > 0 { // the node was asked before the first one was committed
+	switch r.IntN(4) {
+	case 0, 1: // the node was asked before the first one was committed
 		at.PreviousHeld = log[0].seqno - 1
-	}
+	case 2:
+		at.PreviousHeld = before.LastAtLeast()
+	} // otherwise an earlier build has stored it
 	if at.Seqno = own; own == 0 {
 		at.Seqno = log[k-1].seqno // where a node is
 	}

@@ -12,6 +12,7 @@ func mayHold(heads []binlog.Head, first int, b Base, t binlog.Target, through bi
 	of := behind{Base: b, target: t.GTID}
 	if first > 0 && Break(heads[first-1], heads[first]) == "" {
 		of.before(heads[first-1])
+		of.least, _ = leastBefore(first, func(i int) (binlog.Head, error) { return heads[i], nil })
 	}
 	i := first
 	for ; i < len(heads) && (i == first || belongs(b, heads[i]) && Break(heads[i-1], heads[i]) == ""); i++ {
@@ -135,6 +136,27 @@ func (b *behind) early() bool {
 	return b.unsure == 0 && b.held == 0 && b.ends() != ""
 }
 
+// leastBefore is the least seqno that the last transaction before the segment i may have, 0 when nothing is known. An
+// earlier build does not report PreviousHeld.
+func leastBefore(i int, head func(i int) (binlog.Head, error)) (int64, error) {
+	after := int64(0)
+	for ; i > 0; i-- {
+		h, err := head(i)
+		if err != nil {
+			return 0, err
+		}
+		before, err := head(i - 1)
+		if err != nil || Break(before, h) != "" {
+			return 0, err
+		}
+		if least := before.LastAtLeast(); least > 0 {
+			return least + after, nil
+		}
+		after += int64(before.Transactions)
+	}
+	return 0, nil
+}
+
 func (b *behind) unshown(number uint64) string {
 	return fmt.Sprintf("the backup %s ends at %s and the seqno %d, the transaction of the number %d names a seqno on the "+
 		"other side of that, and no node has shown that it is Galera's: the backup's node may number transactions "+
@@ -143,7 +165,7 @@ func (b *behind) unshown(number uint64) string {
 
 func (b *behind) holds(number uint64) string {
 	return fmt.Sprintf("the backup %s ends at %s and the seqno %d, and may hold the transaction of the number %d: the "+
-		"backup's node numbered transactions lower than the archive", b.ID, b.GTID, b.Seqno, number)
+		"backup's node may number transactions lower than the archive", b.ID, b.GTID, b.Seqno, number)
 }
 
 func (b *behind) mayLack() string {

@@ -225,6 +225,34 @@ func TestNothingYet(t *testing.T) {
 	}
 }
 
+// TestEarlierBuild: an earlier build has not stored what the first transaction of a segment is after. The segments before
+// show it, also where a statement that changes tables follows the backup, or is all that they have.
+func TestEarlierBuild(t *testing.T) {
+	s := newStore().begins(5, "")
+	s.heads[0].Seqno = 105
+	for _, h := range []binlog.Head{
+		{First: gtid(6), Last: gtid(10), Anchors: []binlog.Anchor{{Number: 6, Seqno: 106}}, Seqno: 110},
+		{First: gtid(11), Last: gtid(11), Unnamed: []uint64{11}, Seqno: 111},
+		{First: gtid(12), Last: gtid(13), Unnamed: []uint64{12}, Anchors: []binlog.Anchor{{Number: 13, Seqno: 113}},
+			Seqno: 113},
+	} {
+		at := h.Seqno
+		h.Seqnos, h.Transactions = true, int(h.Last.Seq-h.First.Seq+1)
+		before := s.heads[len(s.heads)-1].Seqno
+		s.put(h)
+		s.heads[len(s.heads)-1].Seqno, s.heads[len(s.heads)-1].PreviousSeqno = at, before
+	}
+	for number, seqno := range map[uint64]int64{10: 110, 11: 111} {
+		b := base("b1", number, 50)
+		b.Seqno = seqno
+		_, err := Choose(s.heads, b, binlog.Target{Latest: true}, binlog.Through{})
+		r, failed := Survey(s.archive(), []Base{b})
+		if err != nil || failed != nil || r.Base.ID != b.ID {
+			t.Errorf("%d: %v, and the survey reports %+v, %v", number, err, r, failed)
+		}
+	}
+}
+
 // TestOfferAfterTables: where statements that change tables alone follow a backup, a refusal offers what can be
 // restored.
 func TestOfferAfterTables(t *testing.T) {

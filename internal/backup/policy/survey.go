@@ -180,6 +180,9 @@ func (a Archive) mayHold(numbers []uint64, i int, b Base) (why string, err error
 			break
 		}
 	}
+	if of.least, err = leastBefore(i, func(i int) (binlog.Head, error) { return a.Head(numbers[i]) }); err != nil {
+		return "", err
+	}
 	for ; i < len(numbers); i++ {
 		h, err := a.Head(numbers[i])
 		if err != nil {
