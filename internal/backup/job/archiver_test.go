@@ -58,9 +58,10 @@ func TestOverrules(t *testing.T) {
 		spec, superseded, request, phase, want string
 		followed                               bool
 	}{
-		"nothing":                     {"", "", "", "", "", false},
-		"a person has":                {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", false},
-		"a person has since":          {"5-cccccccc", "5-cccccccc", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "5-cccccccc", false},
+		"nothing":      {"", "", "", "", "", false},
+		"a person has": {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", false},
+		"a person has since": {"5-cccccccc", "5-cccccccc", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "5-cccccccc",
+			false},
 		"a person has before":         {"3-cccccccc", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
 		"it has followed":             {"", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
 		"it is about to be emptied":   {"", "4-bbbbbbbb", "4-bbbbbbbb", v1alpha1.ReseedEmptying, "", false},

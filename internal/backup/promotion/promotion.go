@@ -89,8 +89,8 @@ func find(ctx context.Context, b *store.Bucket, cluster string) (records, error)
 	return r, nil
 }
 
-// overruled reports whether a person has overruled a promotion of a cluster, which was not followed since. Where a record is damaged, the object that
-// has overruled it names whose it was.
+// overruled reports whether a person has overruled a promotion of a cluster, which was not followed since. Where a
+// record is damaged, the object that has overruled it names whose it was.
 func (r records) overruled(ctx context.Context, b *store.Bucket, cluster, uid string) (bool, error) {
 	for n := range r.numbers {
 		if n > r.last {

@@ -68,8 +68,8 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 	}
 }
 
-// ended reports with which transaction all nodes end, and the archive, of a cluster that is to follow another one, while
-// the store has it that this one has taken over.
+// ended reports with which transaction all nodes end, and the archive, of a cluster that is to follow another one,
+// while the store has it that this one has taken over.
 func ended(s *v1alpha1.SwitchSiteStatus, f Facts, by string) {
 	if s.Message = cmp.Or(f.moved(s), f.unread()); s.Message != "" {
 		return
