@@ -27,6 +27,12 @@ func following(a *agent) follow.Dependencies {
 			}
 			return a.config.Node.Lease, true
 		},
+		LeaseUnwanted: func() int64 {
+			if a.config.Node == nil {
+				return 0
+			}
+			return a.config.Node.LeaseUnwanted
+		},
 		Guard:     a.guard,
 		Switching: func() int64 { return a.config.Node.SwitchNumber() },
 		Primary:   func() string { return a.role.primary }, Draining: a.queue.Draining,

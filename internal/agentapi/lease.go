@@ -24,4 +24,7 @@ type LeaseReport struct {
 	Ended   bool `json:"ended,omitempty"`
 	// Settled reports whether Ended has been as it is for some seconds: nodes hear of renewals one after the other.
 	Settled bool `json:"settled,omitempty"`
+	// UnwantedHeard is NodeConfig.LeaseUnwanted once a renewal counts that was asked for after that was read, 0 until
+	// then.
+	UnwantedHeard int64 `json:"unwantedHeard,omitempty"`
 }

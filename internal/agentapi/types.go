@@ -97,6 +97,9 @@ type NodeConfig struct {
 	// Lease has every node refuse the writes of clients while the site's lease is not renewed. Nothing is restarted for
 	// it.
 	Lease bool `json:"lease,omitempty"`
+	// LeaseUnwanted is the generation of the resource while Lease is true, and was turned off: it counts once nodes report
+	// that one (LeaseReport.UnwantedHeard). 0 otherwise.
+	LeaseUnwanted int64 `json:"leaseUnwanted,omitempty"`
 }
 
 // Peer names one member and where its group communication listens.

@@ -62,6 +62,29 @@ func (h *Holder) Hear(asked time.Duration) {
 	}
 }
 
+// Unwanted is what an agent knows of a lease that is turned off. A renewal from before it has read that does not show
+// that no other site had taken over by then.
+type Unwanted struct {
+	// Number names the time at which it was turned off, 0 for a lease that is wanted. ReadAt is when that was read.
+	Number int64
+	ReadAt time.Duration
+}
+
+// Read takes the number of the configuration.
+func (u *Unwanted) Read(number int64, now time.Duration) {
+	if number != u.Number {
+		*u = Unwanted{Number: number, ReadAt: now}
+	}
+}
+
+// Heard returns the number once a renewal counts that was asked for after it was read, 0 until then.
+func (u Unwanted) Heard(h Holder) int64 {
+	if !h.Known || h.Asked <= u.ReadAt {
+		return 0
+	}
+	return u.Number
+}
+
 // Taker is what a site knows that takes over.
 type Taker struct {
 	// Recorded reports whether the store has its record, which was known at RecordedAt.

@@ -31,6 +31,38 @@ func TestHolder(t *testing.T) {
 	}
 }
 
+// TestUnwanted: that a lease is turned off counts by a renewal that was asked for afterwards, each time anew.
+func TestUnwanted(t *testing.T) {
+	var u Unwanted
+	h := Holder{Known: true, Asked: 10 * time.Second}
+	heard := func(when string, want int64) {
+		t.Helper()
+		if have := u.Heard(h); have != want {
+			t.Errorf("%s: %d", when, have)
+		}
+	}
+	u.Read(0, 0)
+	heard("it is wanted", 0)
+	u.Read(7, 10*time.Second)
+	heard("a renewal from before", 0)
+	h.Hear(11 * time.Second)
+	u.Read(7, 12*time.Second)
+	heard("one from after", 7)
+	u.Read(9, 12*time.Second)
+	heard("it is turned off again", 0)
+	u.Read(0, 13*time.Second)
+	u.Read(9, 14*time.Second)
+	h.Hear(13 * time.Second)
+	heard("it was wanted meanwhile", 0)
+	u.Read(9, 15*time.Second)
+	h.Hear(15 * time.Second)
+	heard("one from after that", 9)
+	u = Unwanted{}
+	u.Read(9, 0)
+	h = Holder{}
+	heard("a new agent", 0)
+}
+
 // TestTaker: a site that takes over waits for a lease that was announced, and for knowing whether one was.
 func TestTaker(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 // TestLeaseOfNodes: nodes need a lease once the status has it, and never while they follow another cluster.
 func TestLeaseOfNodes(t *testing.T) {
 	c := shop()
+	c.Generation = 4
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	of := func() agentapi.NodeConfig { return NodeConfig(c, 3, agentapi.TLSConfig{}, testOptions) }
 	before := of()
@@ -19,7 +20,7 @@ func TestLeaseOfNodes(t *testing.T) {
 		t.Error("nodes need one before they have heard of it")
 	}
 	c.Status.WriteLease = v1alpha1.WriteLeaseStarting
-	if n := of(); !n.Lease || n.Revision == before.Revision {
+	if n := of(); !n.Lease || n.LeaseUnwanted != 0 || n.Revision == before.Revision {
 		t.Error("nodes do not need it")
 	}
 	ingress := NetworkPolicy(c, testOptions).Spec.Ingress
@@ -29,11 +30,11 @@ func TestLeaseOfNodes(t *testing.T) {
 		t.Errorf("%+v", ingress)
 	}
 	c.Spec.Backup.PointInTime.WriteLease = false
-	if !of().Lease || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
+	if n := of(); !n.Lease || n.LeaseUnwanted != 4 || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
 		t.Error("nodes do not need it any more as soon as it is turned off")
 	}
 	c.Status.WriteLease = v1alpha1.WriteLeaseEnding
-	if of().Lease || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
+	if n := of(); n.Lease || n.LeaseUnwanted != 0 || len(NetworkPolicy(c, testOptions).Spec.Ingress) != rules+1 {
 		t.Error("nodes that have yet to learn that they need it no longer are not reached any more")
 	}
 	c.Status.WriteLease = ""

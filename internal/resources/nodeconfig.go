@@ -37,6 +37,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Refuse:        c.Refuses(),
 		Refusal:       refusal(c),
 		Lease:         c.NeedsWriteLease(),
+		LeaseUnwanted: leaseUnwanted(c),
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
@@ -193,6 +194,15 @@ func mustJSON(v any) []byte {
 		panic(err)
 	}
 	return out
+}
+
+// leaseUnwanted names the time at which a lease was turned off that nodes need still, 0 for none. It may be turned on
+// and off again before nodes have read the first time.
+func leaseUnwanted(c *v1alpha1.GaleraCluster) int64 {
+	if c.WantsWriteLease() || !c.NeedsWriteLease() {
+		return 0
+	}
+	return c.Generation
 }
 
 // refusal is for what nodes refuse writes.

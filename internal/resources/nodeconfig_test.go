@@ -84,10 +84,11 @@ func TestRevision(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
-		"labels":  func(c *v1alpha1.GaleraCluster) { c.Labels = map[string]string{"a": "b"} },
-		"image":   func(c *v1alpha1.GaleraCluster) { c.Spec.Image = "other" },
-		"status":  func(c *v1alpha1.GaleraCluster) { c.Status.Epoch = 7 },
-		"service": func(c *v1alpha1.GaleraCluster) { c.Spec.Service.Type = "NodePort" },
+		"labels":             func(c *v1alpha1.GaleraCluster) { c.Labels = map[string]string{"a": "b"} },
+		"image":              func(c *v1alpha1.GaleraCluster) { c.Spec.Image = "other" },
+		"another generation": func(c *v1alpha1.GaleraCluster) { c.Generation = 7 },
+		"status":             func(c *v1alpha1.GaleraCluster) { c.Status.Epoch = 7 },
+		"service":            func(c *v1alpha1.GaleraCluster) { c.Spec.Service.Type = "NodePort" },
 	} {
 		if revisionOf(change) != base {
 			t.Errorf("%s: the revision changed", name)

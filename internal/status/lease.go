@@ -52,7 +52,7 @@ func nextLease(in Input, before string) string {
 
 // leaseUnwanted is the same of a lease that is not wanted.
 //
-//	Starting, Held, Ended → Ending  all nodes have heard of a renewal: another cluster may have taken over otherwise
+//	Starting, Held, Ended → Ending  all nodes have heard of a renewal since: another cluster may have taken over before
 //	""                    → Ending  a node needs one: a person who is certain that none has taken over has removed it
 //	Ending                → ""      no node needs one any more: until then it is renewed, or those would refuse writes
 func leaseUnwanted(in Input, before string) string {
@@ -63,10 +63,23 @@ func leaseUnwanted(in Input, before string) string {
 		return v1alpha1.WriteLeaseEnding
 	case before == "", before == v1alpha1.WriteLeaseEnding:
 		return ""
-	case allLeased(in, func(_ galera.Member, r agentapi.LeaseReport) bool { return r.Heard && !r.Ended }):
+	case len(in.Snapshot.Members) > 0 && len(unheard(in)) == 0:
 		return v1alpha1.WriteLeaseEnding
 	}
 	return before
+}
+
+// unheard are the nodes of which it is not known that they have heard of a renewal since the lease was turned off: a
+// report may be of an earlier time at which it was.
+func unheard(in Input) (names []string) {
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || r.Lease == nil || !r.Lease.Heard || r.Lease.Ended ||
+			r.Lease.UnwantedHeard != in.cluster().Generation {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // allLeased reports whether something is true of what each member reports of the lease.
@@ -145,9 +158,15 @@ func unknownToLease(in Input, names []string) string {
 	return ". These pods learn of a node that was added once the archive has its store: " + b.Message
 }
 
-// leaseEnding reports whom a lease that is turned off is renewed for.
+// leaseEnding reports who is waited for until a lease that is turned off counts as such, and whom it is renewed for then.
 func leaseEnding(in Input) *validate.Problem {
 	c, names := in.cluster(), stillLeased(in)
+	if waits := unheard(in); c.NeedsWriteLease() && !c.WantsWriteLease() && !c.Refuses() && len(waits) > 0 {
+		return passing(v1alpha1.ReasonWriteLeaseEnding, "the write lease is turned off, which counts once these nodes have "+
+			"heard of a reading of the store from after that, as another cluster may have taken over otherwise: "+
+			strings.Join(waits, ", ")+". An agent that does not answer has to return, and one of an earlier release to be "+
+			"updated. If it is certain that no other cluster has taken over, or will: "+forgetLease(c))
+	}
 	if c.Status.WriteLease != v1alpha1.WriteLeaseEnding || len(names) == 0 {
 		return nil
 	}

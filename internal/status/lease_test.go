@@ -13,7 +13,7 @@ import (
 func withLease(r agentapi.LeaseReport, before string) Input {
 	in := healthy()
 	c := in.Facts.Cluster
-	c.Name, c.Namespace = "shop", "prod"
+	c.Name, c.Namespace, c.Generation = "shop", "prod", 4
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
 	c.Status.WriteLease = before
 	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
@@ -38,6 +38,9 @@ func TestNextLease(t *testing.T) {
 	none, heard := agentapi.LeaseReport{}, agentapi.LeaseReport{Heard: true}
 	good := agentapi.LeaseReport{Heard: true, Guarded: true}
 	gone := agentapi.LeaseReport{Guarded: true, Ended: true}
+	since := agentapi.LeaseReport{Heard: true, Guarded: true, UnwantedHeard: 4}
+	earlier, passed, ends := since, since, since
+	earlier.UnwantedHeard, passed.Heard, ends.Ended = 2, false, true
 	for name, c := range map[string]struct {
 		before    string
 		all, last agentapi.LeaseReport
@@ -55,11 +58,17 @@ func TestNextLease(t *testing.T) {
 		"none does":                          {ended, good, good, nil, held},
 		"one was not asked":                  {held, good, none, nil, held},
 		"the status was lost":                {"", none, gone, nil, starting},
-		"none is wanted any more":            {held, good, good, unwanted, ending},
-		"and one has heard of no renewal":    {held, good, none, unwanted, held},
-		"and one refuses writes":             {ended, good, gone, unwanted, ended},
+		"none is wanted any more":            {held, since, since, unwanted, ending},
+		"and one has heard of no renewal":    {held, since, none, unwanted, held},
+		"and one of none since":              {held, since, good, unwanted, held},
+		"and one when it was before":         {held, since, earlier, unwanted, held},
+		"and one of one that has ended":      {held, since, passed, unwanted, held},
+		"and one is about to refuse writes":  {ended, since, ends, unwanted, ended},
+		"and one refuses writes":             {ended, since, gone, unwanted, ended},
+		"and none does any more":             {ended, since, since, unwanted, ending},
 		"and a person is certain":            {"", gone, gone, unwanted, ending},
-		"and it was about to be":             {starting, heard, heard, unwanted, ending},
+		"and it was about to be":             {starting, since, since, unwanted, ending},
+		"and one may not have it yet":        {starting, since, heard, unwanted, starting},
 		"and is not known to be good at all": {starting, heard, gone, unwanted, starting},
 		"and one has not read it":            {ending, heard, good, unwanted, ending},
 		"and all have":                       {ending, heard, none, unwanted, ""},
@@ -125,7 +134,24 @@ func TestLeaseEnding(t *testing.T) {
 		t.Errorf("it has no pod: %q", have)
 	}
 	good := agentapi.LeaseReport{Guarded: true, Heard: true}
-	reports(t, "it is held", leaseEnding(withLease(good, v1alpha1.WriteLeaseHeld)), "")
+	in = withLease(good, v1alpha1.WriteLeaseHeld)
+	reports(t, "it is held", leaseEnding(in), "")
+	unwanted(in.Facts.Cluster)
+	good.UnwantedHeard = 4
+	reportLease(in, 1, good)
+	delete(in.Seen, "n-2")
+	reports(t, "who has heard of nothing since", firstProblem(in), v1alpha1.ReasonWriteLeaseEnding, "otherwise: n-0, n-2.",
+		`'{"status":{"writeLease":null}}'`)
+	if have := nextLease(in, v1alpha1.WriteLeaseHeld); have != v1alpha1.WriteLeaseHeld {
+		t.Errorf("one does not answer: %q", have)
+	}
+	in.Facts.Cluster.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb"}
+	reports(t, "another cluster has taken over", leaseEnding(in), "")
+	reports(t, "all have", leaseEnding(func() Input {
+		in := withLease(good, v1alpha1.WriteLeaseHeld)
+		unwanted(in.Facts.Cluster)
+		return in
+	}()), "")
 	in = begin()
 	reportLease(in, 1, agentapi.LeaseReport{Guarded: true, Ended: true})
 	reports(t, "the store is lost", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "n-1 refuses writes", "shop-config")

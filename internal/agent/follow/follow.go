@@ -58,7 +58,9 @@ type Dependencies struct {
 	Switching func() int64
 	// Leased reports whether the server accepts writes only while the site's lease is renewed, which Guard knows.
 	Leased func() (guarded, known bool)
-	Guard  *Guard
+	// LeaseUnwanted returns agentapi.NodeConfig.LeaseUnwanted, 0 also while there is no configuration.
+	LeaseUnwanted func() int64
+	Guard         *Guard
 	// Primary returns the primary, as the operator reports it.
 	Primary func() string
 	// Draining reports whether the pod is to end, Published is the report that others read.

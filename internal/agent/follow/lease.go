@@ -34,6 +34,8 @@ type Guard struct {
 
 	mu    sync.Mutex
 	state guardState
+	// unwanted is not for a successor, which begins anew: it has to hear of another renewal.
+	unwanted lease.Unwanted
 	// grace is until when a server is left alone that had accepted writes before it needed a lease.
 	grace time.Duration
 	// ended is what was reported last of a server that needs a lease, nil for none, and since when.
@@ -103,6 +105,26 @@ func (g *Guard) needed(now, known bool) bool {
 		g.state.Needed = now
 	}
 	return g.state.Needed
+}
+
+// read takes which time it is that the lease was turned off, 0 for a lease that is wanted.
+func (g *Guard) read(unwanted int64) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unwanted.Read(unwanted, g.clock())
+}
+
+// unwantedHeard is that number once a renewal counts that was asked for since it was read.
+func (g *Guard) unwantedHeard() int64 {
+	if g == nil {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.unwanted.Heard(g.state.Holder)
 }
 
 // watch has a server ended that accepts writes beyond the lease; nil for none.
@@ -243,6 +265,9 @@ func (d Dependencies) refuses() bool { return d.superseded() || d.Ended() }
 // keep closes a server that the lease does not cover any more, in whatever state that is. What a person has opened
 // afterwards is closed as any server that refuses.
 func keep(r *Follower) {
+	if r.LeaseUnwanted != nil {
+		r.Guard.read(r.LeaseUnwanted())
+	}
 	server, guarded, ended := r.Run.Proc, r.guarded(), r.Ended()
 	if guarded && r.unguarded {
 		r.Guard.begin()
@@ -266,6 +291,7 @@ func leaseReport(r *Follower) *agentapi.LeaseReport {
 	left, _ := r.Guard.left()
 	out := agentapi.LeaseReport{Guarded: r.guarded(), Heard: r.Guard != nil && left > 0, Ended: r.Ended()}
 	out.Settled = r.Guard.settled(out.Guarded, out.Ended)
+	out.UnwantedHeard = r.Guard.unwantedHeard()
 	if out == (agentapi.LeaseReport{}) {
 		return nil
 	}

@@ -33,6 +33,8 @@ type leased struct {
 	wanted, stuck bool
 	// unread is a configuration that cannot be read.
 	unread bool
+	// unwanted is which time it is that the lease was turned off, 0 for a wanted one.
+	unwanted int64
 }
 
 func newLeased(t *testing.T) *leased {
@@ -60,12 +62,13 @@ func (l *leased) agent(run string) {
 	l.guard = NewGuard(slog.New(slog.DiscardHandler), func() time.Duration { return l.now }, run)
 	loop := eventloop.Loop{Post: func(event func()) { l.events <- event }, Logger: slog.New(slog.DiscardHandler)}
 	l.f = New(loop, l.places, "n-0", stuckable{l.s, l}, Dependencies{Run: l.run, Group: &api.Peers{},
-		Wanted:    func() (*agentapi.Follow, bool) { return nil, true },
-		Leased:    func() (bool, bool) { return l.wanted && !l.unread, !l.unread },
-		Guard:     l.guard,
-		Primary:   func() string { return "n-0" },
-		Published: func() agentapi.Report { return agentapi.Report{} },
-		Draining:  func() bool { return false },
+		Wanted:        func() (*agentapi.Follow, bool) { return nil, true },
+		Leased:        func() (bool, bool) { return l.wanted && !l.unread, !l.unread },
+		LeaseUnwanted: func() int64 { return l.unwanted },
+		Guard:         l.guard,
+		Primary:       func() string { return "n-0" },
+		Published:     func() agentapi.Report { return agentapi.Report{} },
+		Draining:      func() bool { return false },
 		Mode: func() string {
 			if l.unread {
 				l.t.Error("a configuration that is not known is used")
