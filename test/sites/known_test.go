@@ -22,6 +22,9 @@ var (
 	// asks is the first part of a renewal, and answers the last.
 	asks    = []event{{doRenew, 0, 0}, {doRenew, 0, 0}, {doRenew, 0, 0}}
 	answers = []event{{doRenew, 0, 0}}
+	// unleased has the lease turned off, cutOff the first site not reach the store.
+	unleased = []event{{doPerson, 0, wantsNone}}
+	cutOff   = []event{{doFail, toStore, 9}}
 	// waits is the time that a lease lasts.
 	waits = []event{{doWait, 25, 0}}
 	// stops has the first cluster begin with a change of sites, and offered give a token, which the second one gets.
@@ -38,6 +41,12 @@ var (
 var known = map[string]schedule{
 	"a lost status has no lease": join(leased, accepted, recorded, []event{{doMishap, 0, 0}}, firstPass, firstActs, waits,
 		opened),
+	"a reading of before counts": join(leased, cutOff, accepted, recorded, unleased, reported, firstPass, firstPass,
+		firstActs, waits, opened),
+	// Nodes have heard of a reading when it was turned off for the first time.
+	"a lease was turned off once": join(leased, unleased, firstPass, firstActs, []event{{doAdvance, 0, 0}}, asks, answers,
+		[]event{{doPerson, 0, wantsLease}}, accepted, recorded, cutOff, unleased, reported, firstPass, firstPass, firstActs,
+		waits, opened),
 	// The lease is announced after the promotion was recorded.
 	"a promotion is looked for before the lease is announced": join([]event{{doPerson, 0, wantsLease}}, archiving,
 		asks[:2], accepted, opened, asks[:1], answers, reported, firstPass, firstPass, firstActs, reported, firstPass),

@@ -1,6 +1,7 @@
 package sites
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,22 @@ import (
 // asItIs restores nothing.
 func asItIs(f observe.Facts, _ map[string]observe.Seen, _ agentapi.NodeConfig) *cluster {
 	return f.Cluster
+}
+
+// heardSince has nodes report other numbers of a lease that is turned off.
+func heardSince(as func(c *cluster, heard int64) int64) func(*v1alpha1.GaleraClusterStatus, status.Input) {
+	return func(to *v1alpha1.GaleraClusterStatus, in status.Input) {
+		in.Seen = maps.Clone(in.Seen)
+		for name, s := range in.Seen {
+			if s.Report.Lease != nil {
+				l := *s.Report.Lease
+				l.UnwantedHeard = as(in.Facts.Cluster, l.UnwantedHeard)
+				s.Report.Lease = &l
+				in.Seen[name] = s
+			}
+		}
+		shipped().update(to, in)
+	}
 }
 
 // mutant is one mistake.
@@ -58,6 +75,17 @@ var mutants = []mutant{
 	}},
 	{"a lease counts from the answer", func(r *rules) {
 		r.hear = func(h *lease.Holder, _, now time.Duration) { h.Hear(now) }
+	}},
+	{"a reading of before counts", func(r *rules) {
+		r.update = heardSince(func(c *cluster, _ int64) int64 { return c.Generation })
+	}},
+	{"a lease was turned off once", func(r *rules) {
+		r.update = heardSince(func(c *cluster, heard int64) int64 {
+			if heard == 0 {
+				return 0
+			}
+			return c.Generation
+		})
 	}},
 	{"a lease that has ended is none", func(r *rules) {
 		r.config = func(c *cluster) agentapi.NodeConfig {

@@ -28,6 +28,7 @@ type node struct {
 	sets      int
 	life      int
 	holder    lease.Holder
+	unwanted  lease.Unwanted
 	unguarded bool
 	grace     time.Duration
 }
@@ -68,7 +69,7 @@ func (w *world) kubelet(s *site, n *node) {
 		return
 	}
 	if !n.agent {
-		n.agent, n.life, n.holder, n.grace = true, n.life+1, lease.Holder{}, 0
+		n.agent, n.life, n.holder, n.unwanted, n.grace = true, n.life+1, lease.Holder{}, lease.Unwanted{}, 0
 	}
 	c := n.config
 	n.up, n.closed, n.followed, n.own = true, agentapi.Closed{}, s.followed, s.own
@@ -85,6 +86,7 @@ func (w *world) agent(s *site, n *node) {
 		return
 	}
 	c, now := n.config, w.clock()
+	n.unwanted.Read(c.LeaseUnwanted, now)
 	if c.Lease && n.unguarded {
 		n.grace = now + lease.Closing
 	}
@@ -204,7 +206,9 @@ func (w *world) report(s *site, n *node) {
 		}
 	}
 	left := n.holder.Left(w.clock())
-	if l := (agentapi.LeaseReport{Guarded: c.Lease, Heard: left > 0, Ended: w.ended(n)}); l != (agentapi.LeaseReport{}) {
+	l := agentapi.LeaseReport{Guarded: c.Lease, Heard: left > 0, Ended: w.ended(n),
+		UnwantedHeard: n.unwanted.Heard(n.holder)}
+	if l != (agentapi.LeaseReport{}) {
 		r.Lease = &l
 	}
 	if f := c.Follow; f != nil {

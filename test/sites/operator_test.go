@@ -48,7 +48,7 @@ type site struct {
 func directory(c *cluster) string { return manifest.Dir(c.Namespace, c.Name, string(c.UID)) }
 
 func (w *world) newSite(name, namespace, uid string) *site {
-	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
+	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid), Generation: 1}}
 	c.Spec.Replicas, c.Status.Replicas = members, members
 	c.Status.ClusterUUID, c.Status.Identity = history, uid
 	s := &site{c: c, reports: map[string]observe.Seen{}}

@@ -2,6 +2,7 @@ package sites
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -9,6 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/promotion"
 )
 
 // What a person does, by the second number of an event: up to acceptsLoss it is about a change of sites.
@@ -18,6 +20,7 @@ const (
 	gives       = 4
 	acceptsLoss = 8
 	wantsLease  = 10
+	wantsNone   = 12
 )
 
 // person has a person do something, at the first site or at a site that follows it, as far as the API admits it.
@@ -36,9 +39,9 @@ func (w *world) person(x, y int) {
 		w.overrule(x)
 	case wantsLease, 11:
 		w.edit(first, "want a lease", func(c *cluster) { c.Spec.Backup.PointInTime.WriteLease = true })
-	case 12:
+	case wantsNone:
 		if x%3 == 0 {
-			w.edit(first, "want no lease", func(c *cluster) { c.Spec.Backup.PointInTime.WriteLease = false })
+			w.wantsNoLease(first)
 		}
 	case 13:
 		w.removeCutover(s)
@@ -57,8 +60,23 @@ func (w *world) edit(s *site, what string, change func(c *cluster)) {
 		return
 	}
 	w.say("%s: a person has it %s", s.c.Namespace, what)
-	change(s.c)
+	before := s.c.Spec.DeepCopy()
+	if change(s.c); !reflect.DeepEqual(*before, s.c.Spec) {
+		s.c.Generation++
+	}
 	s.version++
+}
+
+// wantsNoLease turns the lease off.
+func (w *world) wantsNoLease(s *site) {
+	if s.c.Spec.Backup.PointInTime.WriteLease {
+		now, _, err := promotion.Latest(w.Context(), w.bucket, directory(s.c))
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.taken = now != nil && now.ID() != s.c.Spec.OverrulesPromotion
+	}
+	w.edit(s, "want no lease", func(c *cluster) { c.Spec.Backup.PointInTime.WriteLease = false })
 }
 
 // switchTo is kubectl galera switch-site.
@@ -121,6 +139,7 @@ func (w *world) overrule(x int) {
 		}
 	}
 	w.seen["overruled"]++
+	w.taken = false
 	w.edit(first, "overrule "+first.c.Status.Superseded.ID, func(c *cluster) {
 		c.Spec.OverrulesPromotion, c.Spec.SwitchSite = c.Status.Superseded.ID, nil
 	})
@@ -194,7 +213,7 @@ func (w *world) loseConfig(s *site) {
 // recreate deletes the resource, and creates it again: nodes go on.
 func (w *world) recreate(s *site, x int) {
 	w.say("%s: the resource is created again", s.c.Namespace)
-	s.c.UID = types.UID(fmt.Sprintf("aaaaaaaa-%d", 2222+s.version))
+	s.c.UID, s.c.Generation = types.UID(fmt.Sprintf("aaaaaaaa-%d", 2222+s.version)), 1
 	if s.c.Status = (v1alpha1.GaleraClusterStatus{}); x%2 == 0 {
 		w.loseConfig(s)
 	}

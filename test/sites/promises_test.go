@@ -14,8 +14,9 @@ import (
 // truth is what no part of the world knows as a whole.
 type truth struct {
 	// held reports whether the lease of the first cluster protects it: from when it is Held until the operator has ended
-	// it, or what is known of it was lost together.
-	held bool
+	// it, or what is known of it was lost together. taken reports whether another cluster had taken over when it was
+	// turned off last: then it is not to be ended.
+	held, taken bool
 	// recreated reports whether the first cluster was created again: it has another directory in the store.
 	recreated bool
 	// opened are the sites that have taken over, planned reports whether one has done so without loss.
@@ -28,23 +29,27 @@ type coverage map[string]int
 
 // situations are what schedules have to come to.
 var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
-	"overruled", "lostTo", "lost", "rolledBack", "recreated", "restored", "renewed", "killed"}
+	"overruled", "lostTo", "lost", "rolledBack", "recreated", "restored", "renewed", "turnedOff", "killed"}
 
-// leaseBecomes is called when the operator has written another state of the lease. One that ends does not protect: what
-// nodes have heard of may be of before a person has turned it off.
+// leaseBecomes is called when the operator has written another state of the lease. One that was turned off does not
+// protect from those that have taken over since.
 func (w *world) leaseBecomes(c *cluster) {
 	w.say("the lease is %q", c.Status.WriteLease)
 	switch c.Status.WriteLease {
 	case v1alpha1.WriteLeaseHeld:
 		w.held = true
 	case v1alpha1.WriteLeaseEnding, "":
-		w.held = false
+		w.seen["turnedOff"]++
+		w.held = w.held && w.taken
 	}
 }
 
-// unprotected notes that nothing shows any more that there is a lease: docs/sites.md.
+// unprotected notes that nothing shows any more that there is a lease (docs/sites.md), or that a person has removed it,
+// as a status shows that was rolled back.
 func (t *truth) unprotected(s *site) {
-	if s.c.Spec.ReplicaOf == nil && (t.recreated || s.c.Status.WriteLease == "" && !s.published.Lease) {
+	c := s.c
+	removed := !c.WantsWriteLease() && !c.NeedsWriteLease() && c.Status.Identity != ""
+	if c.Spec.ReplicaOf == nil && (t.recreated || removed || c.Status.WriteLease == "" && !s.published.Lease) {
 		t.held = false
 	}
 }
@@ -159,6 +164,8 @@ func (w *world) unsettled() string {
 		return fmt.Sprintf("the first cluster does not accept writes: lease %q", c.Status.WriteLease)
 	case c.WantsWriteLease() && first.accepts() && !w.recreated && c.Status.WriteLease != v1alpha1.WriteLeaseHeld:
 		return fmt.Sprintf("the lease is %q", c.Status.WriteLease)
+	case !c.WantsWriteLease() && first.accepts() && !w.recreated && c.Status.WriteLease != "":
+		return fmt.Sprintf("the lease is turned off, and is %q", c.Status.WriteLease)
 	}
 	return ""
 }
