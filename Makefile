@@ -181,7 +181,7 @@ test-model: ## The planner against a simulated cluster, with crashes and lost me
 test-api: ## Against a real kube-apiserver and etcd.
 	$(call phase,API tests)
 	@hack/tools.sh build helm prometheus
-	@KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=4m KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test -parallel=4 ./controllers/... ./test/api/... ./test/chart/... ./test/monitoring/...
+	@KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=4m KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test -timeout=30m -parallel=4 ./controllers/... ./test/api/... ./test/chart/... ./test/monitoring/...
 
 .PHONY: test-stores
 test-stores: ## What backups use of object stores, with real servers: versitygw (S3), fake-gcs-server and Azurite.
