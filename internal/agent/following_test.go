@@ -168,8 +168,8 @@ func (s *following) stopWriting() {
 	}
 }
 
-// form: the other nodes start after the position is set. SET GLOBAL gtid_slave_pos keeps what SHOW STATUS needs while it
-// waits for the end of a backup, and a donor's backup asks for SHOW STATUS: neither ends, and connections pile up.
+// form: the other nodes start after the position is set. SET GLOBAL gtid_slave_pos keeps what SHOW STATUS needs while
+// it waits for the end of a backup, and a donor's backup asks for SHOW STATUS: neither ends, and connections pile up.
 func (s *following) form() {
 	w := s.world
 	first := w.nodes[0]

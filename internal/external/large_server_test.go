@@ -15,8 +15,8 @@ import (
 )
 
 // TestMemoryOfARow: rows as large as a container's memory allows are copied within it, also by several connections, and
-// with the target's server in the same container. A larger one is refused by name before it is read, with the memory that
-// it needs.
+// with the target's server in the same container. A larger one is refused by name before it is read, with the memory
+// that it needs.
 func TestMemoryOfARow(t *testing.T) {
 	const limit = 1 << 30
 	for name, c := range map[string]struct {

@@ -158,7 +158,8 @@ func unknownToLease(in Input, names []string) string {
 	return ". These pods learn of a node that was added once the archive has its store: " + b.Message
 }
 
-// leaseEnding reports who is waited for until a lease that is turned off counts as such, and whom it is renewed for then.
+// leaseEnding reports who is waited for until a lease that is turned off counts as such, and whom it is renewed for
+// then.
 func leaseEnding(in Input) *validate.Problem {
 	c, names := in.cluster(), stillLeased(in)
 	if waits := unheard(in); c.NeedsWriteLease() && !c.WantsWriteLease() && !c.Refuses() && len(waits) > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestUnwantedLease: that a lease is turned off is reported once a renewal counts that was asked for since the agent has
-// read that: each time anew, and also after the agent was replaced.
+// TestUnwantedLease: that a lease is turned off is reported once a renewal counts that was asked for since the agent
+// has read that: each time anew, and also after the agent was replaced.
 func TestUnwantedLease(t *testing.T) {
 	l := newLeased(t)
 	l.launch()

@@ -65,9 +65,9 @@ func (b *behind) before(h binlog.Head) {
 	b.held = max(b.held, h.SeqnoAtLeast(h.Last.Seq))
 }
 
-// see takes the segments of the base's chain in order. why is what shows that the base may hold too much, or too little,
-// and done reports that the later ones do not matter. Where no node has shown that a segment's seqnos are Galera's, they
-// have to fit all the same: such a segment is read by number alone.
+// see takes the segments of the base's chain in order. why is what shows that the base may hold too much, or too
+// little, and done reports that the later ones do not matter. Where no node has shown that a segment's seqnos are
+// Galera's, they have to fit all the same: such a segment is read by number alone.
 func (b *behind) see(h binlog.Head) (why string, done bool) {
 	if b.least = max(b.least, h.PreviousHeld); h.Empty() {
 		b.before(h)

@@ -225,8 +225,8 @@ func TestNothingYet(t *testing.T) {
 	}
 }
 
-// TestEarlierBuild: an earlier build has not stored what the first transaction of a segment is after. The segments before
-// show it, also where a statement that changes tables follows the backup, or is all that they have.
+// TestEarlierBuild: an earlier build has not stored what the first transaction of a segment is after. The segments
+// before show it, also where a statement that changes tables follows the backup, or is all that they have.
 func TestEarlierBuild(t *testing.T) {
 	s := newStore().begins(5, "")
 	s.heads[0].Seqno = 105

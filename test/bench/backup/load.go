@@ -60,8 +60,8 @@ func setEverywhere(ctx context.Context, c *harness.Cluster, statement string) er
 	return nil
 }
 
-// load has connections write to the primary, rate transactions a second or, with 0, as fast as they can, and returns how
-// many were committed in a second.
+// load has connections write to the primary, rate transactions a second or, with 0, as fast as they can, and returns
+// how many were committed in a second.
 func load(ctx context.Context, c *harness.Cluster, connections int, rate float64, duration time.Duration) (float64,
 	error) {
 	cl, err := c.Client(ctx)

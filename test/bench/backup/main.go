@@ -1,7 +1,7 @@
 // Command backup measures, on the local Kubernetes, backups and restores: by the operator and by the same programs
-// called by hand on the same node, in turns, into a real S3 server; what an archive of the binary log costs, and how far
-// it is behind; and how far a second site is behind, and how fast it catches up. It prints rates and ratios; it asserts
-// nothing. make bench-backup runs it.
+// called by hand on the same node, in turns, into a real S3 server; what an archive of the binary log costs, and how
+// far it is behind; and how far a second site is behind, and how fast it catches up. It prints rates and ratios; it
+// asserts nothing. make bench-backup runs it.
 package main
 
 import (
