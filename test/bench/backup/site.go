@@ -308,22 +308,28 @@ func (s *sites) level(ctx context.Context) error {
 	})
 }
 
-// position is the number of the last GTID of the first site's domain in a cluster's node.
+// position is the number of the last GTID of the first site's domain in a cluster's node. What a copy has brought is in
+// no binary log there.
 func (s *sites) position(ctx context.Context, c *harness.Cluster) (int64, error) {
 	cl, err := c.Client(ctx)
 	if err != nil {
 		return 0, err
 	}
-	all, err := cl.QueryPod(ctx, c.Name+"-0", "SELECT @@gtid_binlog_pos")
+	all, err := cl.QueryPod(ctx, c.Name+"-0", "SELECT CONCAT(@@gtid_slave_pos, ',', @@gtid_binlog_pos)")
 	if err != nil {
 		return 0, err
 	}
+	last := int64(0)
 	for _, gtid := range strings.Split(all, ",") {
 		if strings.HasPrefix(gtid, s.domain+"-") {
-			return strconv.ParseInt(gtid[strings.LastIndex(gtid, "-")+1:], 10, 64)
+			n, err := strconv.ParseInt(gtid[strings.LastIndex(gtid, "-")+1:], 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			last = max(last, n)
 		}
 	}
-	return 0, nil // it has applied nothing yet
+	return last, nil
 }
 
 func openPod(ctx context.Context, c *harness.Cluster) (*sql.DB, error) {
