@@ -4,11 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
 )
+
+// freedBytes is the length of a statement from which on the memory of what is no longer used is given back before more
+// is taken: a collector that waits for a processor would be too late for the container's limit.
+const freedBytes = 16 << 20
 
 // inserter collects rows for one INSERT, and calls done when they are written.
 type inserter struct {
@@ -28,7 +33,11 @@ func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
 	} else {
 		i.text = append(i.text, ',')
 	}
-	i.text = slices.Grow(i.text, literalsLength(i.kinds, values))
+	length := literalsLength(i.kinds, values)
+	if length > freedBytes {
+		debug.FreeOSMemory()
+	}
+	i.text = slices.Grow(i.text, length)
 	i.text = append(i.text, '(')
 	for n, v := range values {
 		if n > 0 {
@@ -59,8 +68,13 @@ func (i *inserter) flush(ctx context.Context) error {
 	if _, err := i.conn.ExecContext(ctx, statement); err != nil {
 		return err
 	}
-	if i.done(i.rows, i.bytes); len(i.text) > 2*insertBytes {
+	i.done(i.rows, i.bytes)
+	length := len(i.text)
+	if length > 2*insertBytes {
 		i.text = nil // that of a large row is not kept
+	}
+	if length > freedBytes {
+		debug.FreeOSMemory()
 	}
 	i.rows, i.bytes = 0, 0
 	return nil
