@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -87,6 +88,30 @@ func TestPut(t *testing.T) {
 	if begun := (place{binlog.Head{Begins: true, Last: gtid(7)}}); begun.verifies() || begun.resume() != gtid(7) {
 		t.Error("the beginning has no transaction to compare")
 	}
+}
+
+// TestPutTime: the time that a segment has to be stored grows with its size.
+func TestPutTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left time.Duration
+		a := newStore(t)
+		a.create = func(ctx context.Context, _ *store.Bucket, _ string, _ io.Reader) error {
+			by, _ := ctx.Deadline()
+			left = time.Until(by)
+			return nil
+		}
+		s, err := newSpool(a.recipients)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for size, want := range map[int64]time.Duration{0: putTime, 1 << 30: putTime + 4096*time.Second} {
+			s.size = size
+			if err := a.putOnce(t.Context(), 1, nil, s); err != nil || left != want {
+				t.Errorf("%d bytes have %v, %v", size, left, err)
+			}
+		}
+	})
 }
 
 // TestPutLate: what an archiver that was held up stores in the place of a lost segment is taken back. One that another
