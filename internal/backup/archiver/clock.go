@@ -12,6 +12,11 @@ import (
 // clocks are how far those of nodes are ahead of the own one.
 type clocks map[string]time.Duration
 
+// forgetOthers keeps the clock of one node.
+func (c clocks) forgetOthers(n source) {
+	maps.DeleteFunc(c, func(name string, _ time.Duration) bool { return name != n.name() })
+}
+
 // ask asks a node where it is, and notes its clock.
 func (a *archiver) ask(ctx context.Context, n source) (position, error) {
 	at, err := n.position(ctx)

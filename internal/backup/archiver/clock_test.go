@@ -283,6 +283,39 @@ func TestClocksOfBefore(t *testing.T) {
 	})
 }
 
+// TestClocksKept: clocks of before count until the node that is followed answers again, and no longer.
+func TestClocksKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b string // why they do not answer
+		want int    // how many clocks count then
+	}{
+		"all answer":                        {"", "", 3},
+		"the one that is followed does not": {"gone", "", 3},
+		"another one does not":              {"", "gone", 2},
+	} {
+		nodes := []*server{newServer("a"), newServer("b"), newServer("c")}
+		for _, s := range nodes {
+			s.commit(6)
+			s.ahead = -time.Hour
+		}
+		r := reading(nodes[0], nodes[1], nodes[2])
+		r.at, r.last = place{binlog.Head{Last: gtid(5), Lines: nodes[0].lines}}, gtid(5) // nothing is stored
+		if err := r.tick(t.Context()); err != nil || len(r.clocks) != len(nodes) {
+			t.Fatalf("%v, %v", r.clocks, err)
+		}
+		for i, why := range []string{c.a, c.b} {
+			if why != "" {
+				nodes[i].fail(why)
+			}
+		}
+		r.asked, r.next = time.Time{}, time.Time{}
+		err := r.tick(t.Context())
+		if (err != nil) != (c.a != "") || len(r.clocks) != c.want || r.judged().Early != -time.Hour {
+			t.Errorf("%s: %v, %v", name, r.clocks, err)
+		}
+	}
+}
+
 // TestAskedAgain: a question of before a doubted segment was stored does not show that it was stored by then.
 func TestAskedAgain(t *testing.T) {
 	a := newServer("a")

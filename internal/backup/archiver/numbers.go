@@ -243,15 +243,16 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 	return h, nil
 }
 
-// seqnoOfAnother is that of another node in the line of history of the one that does not answer, 0 for none.
+// seqnoOfAnother is that of another node in the line of history of the one that does not answer, 0 for none. That node
+// may have taken all of its time, and so may each other one: all are asked.
 func (r *reader) seqnoOfAnother(ctx context.Context) int64 {
-	ctx, cancel := context.WithTimeout(ctx, confirmTime) // the node may have taken all of its own, and given no answer
-	defer cancel()
-	for _, other := range r.all.synced {
-		if other.name() == r.node.name() {
-			continue
-		}
-		if at, err := r.archiver.ask(ctx, other); err == nil && len(at.Lines) > 0 && at.Lines[0].Same(r.at.Line()) {
+	until := time.Now().Add(confirmTime)
+	others := slices.DeleteFunc(slices.Clone(r.all.synced), func(n source) bool { return n.name() == r.node.name() })
+	for i, other := range others {
+		ask, cancel := context.WithTimeout(ctx, time.Until(until)/time.Duration(len(others)-i))
+		at, err := r.archiver.ask(ask, other)
+		cancel()
+		if err == nil && len(at.Lines) > 0 && at.Lines[0].Same(r.at.Line()) {
 			return at.seqno
 		}
 	}

@@ -90,11 +90,11 @@ func (r *reader) tick(ctx context.Context) error {
 		r.reports.numbered(r.numbers.tick(ctx, now, time.Duration(r.task.IntervalSeconds)*time.Second))
 	}
 	if r.asked.IsZero() && (now.After(r.next) || r.reports.hurries(now)) {
-		clear(r.clocks)
 		at, err := r.archiver.ask(ctx, r.node)
-		if err != nil {
+		if err != nil { // what was read is stored by the clocks of before
 			return fmt.Errorf("%s: %w", r.node.name(), err)
 		}
+		r.clocks.forgetOthers(r.node)
 		if err := r.still(at); err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package archiver
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -113,6 +115,11 @@ func TestSeqnoOfAnother(t *testing.T) {
 			b.down = errors.New("away")
 			c.views = 2
 		}, 8},
+		"it hangs": {func(b, c *server) {
+			b.hangs = true
+			c.views = 2
+		}, 8},
+		"all hang": {func(b, c *server) { b.hangs, c.hangs = true, true }, 0},
 		"its agent reports no line": {func(b, c *server) {
 			b.lines = nil
 			c.views = 1
@@ -123,16 +130,19 @@ func TestSeqnoOfAnother(t *testing.T) {
 		}, 7},
 		"so are all": {func(b, c *server) { b.lines, c.lines = []binlog.Line{line("b", 0)}, []binlog.Line{line("b", 0)} }, 0},
 	} {
-		a, b, other := newServer("a"), newServer("b"), newServer("c")
-		for _, s := range []*server{a, b, other} {
-			s.commit(6)
-		}
-		a.views, b.views = 5, 1
-		c.change(b, other)
-		r := reading(a, b, other)
-		r.at = place{binlog.Head{Lines: a.lines}}
-		if got := r.seqnoOfAnother(t.Context()); got != c.want {
-			t.Errorf("%s: %d", name, got)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			a, b, other := newServer("a"), newServer("b"), newServer("c")
+			for _, s := range []*server{a, b, other} {
+				s.commit(6)
+			}
+			a.views, b.views = 5, 1
+			c.change(b, other)
+			r := reading(a, b, other)
+			r.at = place{binlog.Head{Lines: a.lines}}
+			from := time.Now()
+			if got := r.seqnoOfAnother(t.Context()); got != c.want || time.Since(from) > confirmTime {
+				t.Errorf("%s: %d, after %s", name, got, time.Since(from))
+			}
+		})
 	}
 }
