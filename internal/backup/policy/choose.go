@@ -70,7 +70,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	}
 	heads = heads[first:]
 	if why := doubtful(heads, b, t, through); why != "" {
-		return w, "", errors.New(why)
+		return w, "", Doubtful(why)
 	}
 	for _, h := range heads {
 		if why := ahead(h, b); why != "" && belongs(b, h) {

@@ -62,13 +62,13 @@ func (c Clock) off(d time.Duration) time.Duration { return min(d-c.Early, max(d-
 
 // Differing returns which clocks are to be reported, and by how much they differ: those that differ by more than the
 // slack. One that was reported before is so until it differs by less than a half of that, and as it was until that has
-// changed: a status that changes with every check wakes every watcher.
+// changed: a status that changes with every check wakes every watcher. Two halves are reported while there is a doubt.
 func (c Clock) Differing(reported map[string]time.Duration) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for name, d := range c.Off {
 		before, was := reported[name]
 		switch {
-		case was && d.Abs() > binlog.ClockSlack/2 && (d-before).Abs() < clockUnit:
+		case was && d.Abs() > binlog.ClockSlack/2 && (d-before).Abs() < clockUnit && (name != halves || c.Doubt() > 0):
 			out[name] = before
 		case d.Abs() > binlog.ClockSlack:
 			out[name] = d
@@ -100,6 +100,12 @@ func DescribeClocks(differing map[string]time.Duration) string {
 	}
 	return "clocks differ (" + strings.Join(out, ", ") + "): set them, for " + why
 }
+
+// Doubtful is the error of a target that no base is chosen for: every one before it is followed by the same doubt.
+type Doubtful string
+
+// Error implements error.
+func (d Doubtful) Error() string { return string(d) }
 
 // doubtful reports why nothing shows which transactions were committed before the time of a target, "" when it is
 // shown: clocks were in two halves when a segment was stored. heads are those from the base on.

@@ -96,3 +96,16 @@ func TestTwoHalves(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtReportedAsDecided: it is reported that no time is called archived while none is, and not until halves have
+// come closer.
+func TestDoubtReportedAsDecided(t *testing.T) {
+	var reported map[string]time.Duration
+	for i, off := range []time.Duration{4900e6, 5100e6, 4900e6, 3e9, 5100e6, 14900e6, 9e9, 2e9, 6e9, 5e9} {
+		clock := JudgeClock(map[string]time.Duration{"a": off})
+		reported = clock.Differing(reported)
+		if why := DescribeClocks(reported); (why != "") != (clock.Doubt() > 0) {
+			t.Errorf("%d: %s apart, doubt %s: %q", i, off, clock.Doubt(), why)
+		}
+	}
+}

@@ -39,7 +39,8 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 		if why == nil {
 			return path.Join(f.dir, f.id), r, nil
 		}
-		if errors.As(why, &ambiguous{}) { // also with an earlier backup, which would decide it without being named
+		// Earlier backups do not count: one would decide what an ambiguous GTID means, and a doubt is the same with all.
+		if errors.As(why, &ambiguous{}) || errors.As(why, new(policy.Doubtful)) {
 			return "", nil, fatal(task.ReasonPointInTimeUnavailable, why)
 		}
 		if refused == nil {

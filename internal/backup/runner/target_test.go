@@ -157,6 +157,42 @@ func TestFoundAfter(t *testing.T) {
 	}
 }
 
+// TestTargetInDoubt: where nothing shows what was committed before a time, that is reported, whatever keeps later
+// backups from leading there. It is so with earlier ones, too.
+func TestTargetInDoubt(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	headsOf(t, bucket, 7, map[string][]uint64{"a": {3, 4}}, "a")
+	w := walk{bucket: bucket, dir: binlog.Dir(archiveOf)}
+	h, err := w.readHead(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Times = binlog.Doubtful(now, now.Add(3*time.Minute), now.Add(time.Hour), now)
+	text, err := h.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, bucket, h.Number, text)
+	for id, completed := range map[string]time.Time{"b1": now.Add(-time.Minute), "b2": now, "b3": now.Add(time.Hour)} {
+		m := baseManifest(id, "7-1-3")
+		m.Line.ID, m.CompletedAt, m.Session = "a", completed, "s"
+		if text, err = json.Marshal(m); err == nil {
+			err = store.Write(t.Context(), bucket, path.Join(archiveOf, id, manifest.Name), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, err = locate(t.Context(), bucket, task.Find{Dir: archiveOf,
+		Target: &binlog.Target{Time: now.Add(10 * time.Minute)}})
+	var why failure
+	if !errors.As(err, &why) || !why.fatal || why.reason != task.ReasonPointInTimeUnavailable ||
+		!strings.Contains(err.Error(), "two halves") {
+		t.Error(err)
+	}
+}
+
 // TestNoPointInTime: a point is refused where there is no archive, and where there is no backup.
 func TestNoPointInTime(t *testing.T) {
 	for name, c := range map[string]struct {
