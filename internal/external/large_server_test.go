@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,23 +19,32 @@ import (
 // with the target's server in the same container. A larger one is refused by name before it is read, with the memory
 // that it needs.
 func TestMemoryOfARow(t *testing.T) {
-	const limit = 1 << 30
+	const gib = 1 << 30
 	for name, c := range map[string]struct {
 		Memory
 		connections int
 		field       string
 	}{
-		"one connection": {Memory{Limit: limit}, 1, "spec.from.external.resources.limits.memory"},
-		"four":           {Memory{Limit: limit}, 4, "spec.from.external.resources.limits.memory"},
-		"shared":         {Memory{Limit: limit, Shared: true}, 4, "spec.resources.limits.memory"},
+		"one connection": {Memory{Limit: gib}, 1, "spec.from.external.resources.limits.memory"},
+		"four":           {Memory{Limit: gib}, 4, "spec.from.external.resources.limits.memory"},
+		"shared":         {Memory{Limit: gib, Shared: true, Pool: 650 << 20}, 4, "spec.resources.limits.memory"},
+		"a small one":    {Memory{Limit: gib / 2, Shared: true, Pool: 128 << 20}, 4, "spec.resources.limits.memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, _ := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
-			into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G", "--innodb-buffer-pool-size=128M")
-			r := budget{Memory: c.Memory, connections: int64(c.connections), pool: 128 << 20}
+			into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G",
+				fmt.Sprint("--innodb-buffer-pool-size=", max(32<<20, c.BufferPool(c.connections))))
+			r := budget{Memory: c.Memory, connections: int64(c.connections)}
+			if c.Shared { // it is rounded
+				r.pool, _ = strconv.ParseInt(value(t, into, "SELECT @@innodb_buffer_pool_size"), 10, 64)
+			}
 			each, waiting := r.bounds()
 			run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
 				"CREATE DATABASE shop")
+			if c.Shared { // the buffer pool is in use
+				run(t, source, "CREATE TABLE shop.filled (id INT PRIMARY KEY, a BLOB)",
+					"INSERT INTO shop.filled SELECT seq, REPEAT('x', 60000) FROM shop.seq_1_to_4000")
+			}
 			for i := range c.connections { // two tables with rows that wait, and all with rows that do not
 				run(t, source, fmt.Sprintf("CREATE TABLE shop.t%d (id INT PRIMARY KEY, b LONGBLOB, c LONGTEXT)", i),
 					fmt.Sprintf("INSERT INTO shop.t%d VALUES (1, REPEAT('x', %d), NULL), (2, NULL, REPEAT(\"'\", %[2]d))", i, each))
@@ -43,7 +53,7 @@ func TestMemoryOfARow(t *testing.T) {
 						"(4, 'y', REPEAT(\"'\", %[2]d - 1))", i, waiting))
 				}
 			}
-			was := debug.SetMemoryLimit(limit / 10 * 9)
+			was := debug.SetMemoryLimit(c.Limit / 10 * 9)
 			defer debug.SetMemoryLimit(was)
 			o := Options{Databases: []string{"shop"}, Memory: c.Memory, Connections: c.connections}
 			if !c.Shared {
@@ -61,7 +71,7 @@ func TestMemoryOfARow(t *testing.T) {
 				used += other
 			}
 			t.Logf("rows of %d MiB, and of %d MiB, took %d MiB", waiting>>20, each>>20, used>>20)
-			if used > limit || used < limit/2 {
+			if used > c.Limit || used < c.Limit/2 {
 				t.Errorf("rows of %d MiB, and of %d MiB, took %d MiB", waiting>>20, each>>20, used>>20)
 			}
 			run(t, source, fmt.Sprintf("INSERT INTO shop.t0 VALUES (5, REPEAT('x', %d), 'y')", waiting))
@@ -71,7 +81,7 @@ func TestMemoryOfARow(t *testing.T) {
 				fmt.Sprintf("shop.t0 has values of %d MiB", waiting>>20)) || !strings.Contains(err.Error(), c.field) {
 				t.Errorf("a larger row: %v", err)
 			}
-			if used := peak(t); used > limit {
+			if used := peak(t); used > c.Limit {
 				t.Errorf("with a larger row it took %d MiB", used>>20)
 			}
 		})

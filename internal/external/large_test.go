@@ -10,9 +10,11 @@ import (
 // and hardly more than that.
 func TestBounds(t *testing.T) {
 	for _, connections := range []int64{1, 2, 4, 16} {
-		for _, m := range []Memory{{Limit: 512 << 20}, {Limit: 1 << 30}, {Limit: 1 << 30, Shared: true},
-			{Limit: 8 << 30, Shared: true}} {
-			r := budget{Memory: m, connections: connections, pool: 128 << 20}
+		for _, m := range []Memory{{Limit: 512 << 20}, {Limit: 1 << 30}, {Limit: 1 << 30, Shared: true, Pool: 128 << 20},
+			{Limit: 1 << 30, Shared: true, Pool: 650 << 20}, {Limit: 3 << 30, Shared: true, Pool: 32 << 20},
+			{Limit: 8 << 30, Shared: true, Pool: 128 << 20}, {Limit: 8 << 30, Shared: true, Pool: 5 << 30},
+			{Limit: 64 << 30, Shared: true, Pool: 40 << 30}} {
+			r := budget{Memory: m, connections: connections, pool: m.BufferPool(int(connections))}
 			each, waiting := r.bounds()
 			if all := max(leastRow, r.rows()) + (connections-1)*leastRow; waiting+(connections-1)*each > all || waiting < each {
 				t.Errorf("%+v: rows of %d MiB, and others of %d MiB, take more than %d MiB", r, waiting>>20, each>>20, all>>20)
@@ -20,6 +22,7 @@ func TestBounds(t *testing.T) {
 			for _, more := range []int64{1, 1 << 20, 100 << 20} {
 				enough := r
 				enough.Limit = r.enoughFor(waiting+more) + 1<<10
+				enough.pool = enough.BufferPool(int(connections))
 				if _, most := enough.bounds(); most < waiting+more || most > waiting+more+1<<20 && waiting > leastRow {
 					t.Errorf("%+v: for %d bytes a limit of %d MiB is named, which is enough for %d", r, waiting+more,
 						enough.Limit>>20, most)
@@ -31,14 +34,42 @@ func TestBounds(t *testing.T) {
 		{connections: 4}: {0, 0},
 		{Memory: Memory{Limit: 32 << 20}, connections: 16}: {1, 1},
 		// as docs/migration.md and the API's comment have it
-		{Memory: Memory{Limit: 1 << 30}, connections: 1}:                                {154, 154},
-		{Memory: Memory{Limit: 1 << 30}, connections: 16}:                               {2, 101},
-		{Memory: Memory{Limit: 1 << 30, Shared: true}, connections: 4, pool: 128 << 20}: {2, 30},
-		{Memory: Memory{Limit: 1 << 29, Shared: true}, connections: 4, pool: 128 << 20}: {1, 4},
-		{Memory: Memory{Limit: 1 << 29, Shared: true}, connections: 1, pool: 128 << 20}: {9, 9},
+		{Memory: Memory{Limit: 1 << 30}, connections: 1}:  {154, 154},
+		{Memory: Memory{Limit: 1 << 30}, connections: 16}: {2, 101},
+		shared(1<<30, 128<<20, 4):                         {2, 30},
+		shared(1<<30, 650<<20, 4):                         {2, 28},
+		shared(1<<29, 128<<20, 4):                         {1, 8},
+		shared(1<<29, 128<<20, 1):                         {13, 13},
+		shared(8<<30, 5<<30, 4):                           {16, 208},
 	} {
 		if each, waiting := r.bounds(); each>>20 != want[0] || waiting>>20 != want[1] {
 			t.Errorf("%+v: rows of %d MiB, and of %d MiB that wait", r, each>>20, waiting>>20)
+		}
+	}
+}
+
+func shared(limit, pool, connections int64) budget {
+	r := budget{Memory: Memory{Limit: limit, Shared: true, Pool: pool}, connections: connections}
+	r.pool = r.BufferPool(int(connections))
+	return r
+}
+
+// TestBufferPool: rows get most of the memory that is free, as far as they need it. No pool is larger than configured.
+func TestBufferPool(t *testing.T) {
+	const mib, gib = int64(1) << 20, int64(1) << 30
+	for of, want := range map[Memory]int64{
+		{Pool: 5 * gib}: 5 * gib,
+		{Limit: gib / 2, Shared: true, Pool: 128 * mib}: 64 * mib,
+		{Limit: gib / 2, Shared: true, Pool: 32 * mib}:  32 * mib,
+		{Limit: gib / 4, Shared: true, Pool: 128 * mib}: 64 * mib,
+		{Limit: gib, Shared: true, Pool: 128 * mib}:     128 * mib,
+		{Limit: gib, Shared: true, Pool: 650 * mib}:     162 * mib,
+		{Limit: 8 * gib, Shared: true, Pool: 5 * gib}:   3516 * mib,
+		{Limit: 64 * gib, Shared: true, Pool: 40 * gib}: 40 * gib,
+		{Limit: gib, Shared: true}:                      0,
+	} {
+		if have := of.BufferPool(4); have>>20 != want>>20 {
+			t.Errorf("%+v: %d MiB, want %d", of, have>>20, want>>20)
 		}
 	}
 }

@@ -18,6 +18,12 @@ const (
 	aside = 4
 	// leastRow is the row that is always copied.
 	leastRow = insertBytes
+	// Rows get most of what is free, for one that has none ends the copy, and a small pool makes it slower only where the
+	// secondary indexes of a table are larger: rows come in the order of the primary key. The pool has leastPool or one
+	// part in poolParts, whichever is more, and all that is left once rows have plenty.
+	leastPool = 64 << 20
+	poolParts = 4
+	plenty    = 256 << 20
 )
 
 // Memory is what a copy may take.
@@ -26,6 +32,18 @@ type Memory struct {
 	Limit int64
 	// Shared reports whether the target's server runs in the same container.
 	Shared bool
+	// Pool is the buffer pool that such a server is configured with; 0 where that is not known.
+	Pool int64
+}
+
+// BufferPool is that of a server in the same container: as it is configured, or as large as the memory allows.
+func (m Memory) BufferPool(connections int) int64 {
+	if m.Limit == 0 {
+		return m.Pool
+	}
+	r := budget{Memory: m, connections: int64(max(1, connections))}
+	free := r.free()
+	return min(m.Pool, max(leastPool, free/poolParts, free-int64(plenty*r.perByte())))
 }
 
 // budget is the memory that a copy has for large rows.
@@ -35,13 +53,19 @@ type budget struct {
 	pool, connections int64
 }
 
-// fixed is what is taken whatever rows there are, of this process and in all.
+// fixed is what is taken whatever rows there are, of this process and in all, besides the buffer pool.
 func (r budget) fixed() (own, all int64) {
 	own = baseMemory + r.connections*connectionMemory
 	if r.Shared {
-		return own, own + r.pool + serverBase + r.connections*serverConnection
+		return own, own + serverBase + r.connections*serverConnection
 	}
 	return own, own
+}
+
+// free is what is left for rows, and for the buffer pool.
+func (r budget) free() int64 {
+	_, fixed := r.fixed()
+	return int64(float64(r.Limit)*share) - fixed
 }
 
 func (r budget) perByte() float64 {
@@ -53,8 +77,7 @@ func (r budget) perByte() float64 {
 
 // rows is how many bytes the rows may have that are in memory at the same time.
 func (r budget) rows() int64 {
-	_, fixed := r.fixed()
-	return max(0, int64((float64(r.Limit)*share-float64(fixed))/r.perByte()))
+	return max(0, int64(float64(r.free()-r.pool)/r.perByte()))
 }
 
 // bounds returns how large the rows may be that each connection reads at any time, and how large those are in all that
@@ -82,8 +105,14 @@ func (r budget) enoughFor(row int64) int64 {
 	if row > r.small() {
 		all = row * aside * n / ((aside-1)*n + 1)
 	}
+	need := int64(float64(all) * r.perByte())
+	if pool := max(r.pool, r.Pool); all > plenty {
+		need += pool
+	} else if pool > 0 { // with more memory it is larger, too
+		need = min(need+pool, max(need+leastPool, need*poolParts/(poolParts-1)))
+	}
 	_, fixed := r.fixed()
-	return int64((float64(all)*r.perByte() + float64(fixed)) / share)
+	return int64(float64(need+fixed) / share)
 }
 
 // own is what this process may take.

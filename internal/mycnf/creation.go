@@ -2,6 +2,7 @@ package mycnf
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,11 +52,24 @@ func effective(settings map[string]string) map[string]string {
 
 // number writes a size as plain bytes: 16k and 16384 are the same. Any other value stays.
 func number(value string) string {
-	v := strings.ToLower(value)
-	for suffix, shift := range map[string]int{"k": 10, "m": 20, "g": 30} {
-		if n, err := strconv.ParseInt(strings.TrimSuffix(v, suffix), 10, 32); err == nil && strings.HasSuffix(v, suffix) {
-			return strconv.FormatInt(n<<shift, 10)
+	if n, ok := Bytes(value); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return strings.ToLower(value)
+}
+
+// Bytes is a size as MariaDB reads it: 16k is 16384. ok is false for what is none.
+func Bytes(value string) (n int64, ok bool) {
+	digits := strings.TrimSpace(value)
+	shift := 0
+	if last := len(digits) - 1; last > 0 {
+		if i := strings.IndexByte("kmgtpe", digits[last]|0x20); i >= 0 {
+			digits, shift = digits[:last], 10*(i+1)
 		}
 	}
-	return v
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return 0, false
+	}
+	return n << shift, true
 }

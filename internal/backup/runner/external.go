@@ -61,7 +61,8 @@ func options(t task.External) external.Options {
 		return external.Options{Databases: t.Databases, Only: &external.Only{Table: t.Table},
 			Connections: t.Connections, Rate: t.Rate, Memory: external.Memory{Limit: t.MemoryBytes}}
 	}
-	return external.Options{Memory: external.Memory{Limit: t.MemoryBytes, Shared: true},
+	return external.Options{
+		Memory:    external.Memory{Limit: t.MemoryBytes, Shared: true, Pool: bufferPool(t.Settings)},
 		Databases: t.Databases, Users: t.Users, Follow: t.Follow,
 		Skip:        append([]string{importer, replayer}, t.Skip...),
 		Connections: t.Connections, Rate: t.Rate}
@@ -191,9 +192,8 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, note *begu
 	if err := os.MkdirAll(files, 0o700); err != nil {
 		return out, err
 	}
-	args := append(settings(t.Settings), "--event-scheduler=OFF", "--secure-file-priv="+files, "--wsrep-on=OFF",
-		"--init-file="+init,
-		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
+	o, b := options(t), newBoard(time.Now())
+	args := append(importing(t.Settings, o), "--secure-file-priv="+files, "--init-file="+init)
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
 		return out, because(task.ReasonToolFailed, fmt.Errorf("%w: %w", errNotServed, err))
@@ -214,7 +214,6 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, note *begu
 	if err != nil {
 		return out, because(task.ReasonToolFailed, err)
 	}
-	o, b := options(t), newBoard(time.Now())
 	o.Progress, o.Resumed, o.Loaded = b.set, note.Mark, p.forgetCopy
 	o.Created = func(mark string) error {
 		note.Mark = mark
@@ -239,6 +238,30 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, note *begu
 	ended = true
 	return task.Source{GTID: r.GTID, Tables: r.Tables, Bytes: r.Bytes, Rows: r.Rows,
 		LockedMilliseconds: r.LockedMilliseconds, Skipped: shortened(r.Skipped)}, stop(proc)
+}
+
+// importing are the options of the server that is filled. It shares the container's memory with this process.
+func importing(all map[string]string, o external.Options) []string {
+	out := append(settings(all), "--event-scheduler=OFF", "--wsrep-on=OFF", "--innodb-flush-log-at-trx-commit=0",
+		"--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
+	if pool := o.BufferPool(o.Connections); pool > 0 {
+		out = append(out, fmt.Sprintf("--innodb-buffer-pool-size=%d", pool))
+	}
+	return out
+}
+
+// defaultPool is MariaDB's.
+const defaultPool = 128 << 20
+
+// bufferPool is the size that settings ask for, 0 for one that is none.
+func bufferPool(settings map[string]string) int64 {
+	for key, value := range settings {
+		if mycnf.Normalise(key) == "innodb-buffer-pool-size" {
+			n, _ := mycnf.Bytes(value)
+			return n
+		}
+	}
+	return defaultPool
 }
 
 // shortened names some of what was left out, and counts the others.

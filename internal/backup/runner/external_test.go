@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,11 +44,36 @@ func TestExplained(t *testing.T) {
 // TestMemoryOfACopy: a copy is bounded by its container's limit, in which a new cluster's server runs, too.
 func TestMemoryOfACopy(t *testing.T) {
 	for of, want := range map[*task.External]external.Memory{
-		{MemoryBytes: 1 << 30}:             {Limit: 1 << 30, Shared: true},
-		{MemoryBytes: 1 << 30, Only: true}: {Limit: 1 << 30},
+		{MemoryBytes: 1 << 30}: {Limit: 1 << 30, Shared: true, Pool: 128 << 20},
+		{Settings: map[string]string{"loose_innodb_buffer_pool_size": "2g"}}: {Shared: true, Pool: 2 << 30},
+		{Settings: map[string]string{"innodb_buffer_pool_size": "much"}}:     {Shared: true},
+		{MemoryBytes: 1 << 30, Only: true}:                                   {Limit: 1 << 30},
 	} {
 		if o := options(*of); o.Memory != want {
 			t.Errorf("%+v: %+v", of, o.Memory)
+		}
+	}
+}
+
+// TestImporting: the buffer pool of the server that is filled leaves memory for rows.
+func TestImporting(t *testing.T) {
+	for _, c := range []struct {
+		limit      int64
+		pool, want string
+	}{
+		{1 << 30, "650M", "--innodb-buffer-pool-size=170288742"},
+		{512 << 20, "", "--innodb-buffer-pool-size=67108864"},
+		{16 << 30, "10G", "--innodb-buffer-pool-size=10737418240"},
+		{0, "650M", "--innodb-buffer-pool-size=681574400"},
+		{1 << 30, "much", "--sql-mode="},
+	} {
+		of := task.External{MemoryBytes: c.limit, Connections: 4, Settings: map[string]string{"innodb_io_capacity": "9"}}
+		if c.pool != "" {
+			of.Settings["innodb_buffer_pool_size"] = c.pool
+		}
+		have := importing(of.Settings, options(of))
+		if have[len(have)-1] != c.want || !slices.Contains(have, "--innodb-io-capacity=9") {
+			t.Errorf("%+v: %v", c, have)
 		}
 	}
 }
