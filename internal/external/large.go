@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,13 +25,25 @@ func (c *copier) findBudget(ctx context.Context) error {
 	return nil
 }
 
-// large reports whether one value may take many MiB.
-func (c Column) large() bool {
-	switch c.Type {
-	case "mediumtext", "longtext", "mediumblob", "longblob":
-		return true
+// manyTexts is how many columns of 64 KiB make a row larger than the least one.
+const manyTexts = leastRow >> 16
+
+// large are the columns whose values may take much: many MiB, or 64 KiB as one of many.
+func large(columns []Column) (out []Column) {
+	var texts []Column
+	for _, c := range columns {
+		switch c.Type {
+		case "mediumtext", "longtext", "mediumblob", "longblob", "geometry", "linestring", "polygon", "multipoint",
+			"multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+			out = append(out, c)
+		case "text", "blob":
+			texts = append(texts, c)
+		}
 	}
-	return false
+	if len(texts) >= manyTexts {
+		out = append(out, texts...)
+	}
+	return out
 }
 
 // length is the expression of how many bytes of a value are sent.
@@ -45,13 +58,13 @@ func (c Column) length() string {
 // selection returns the expressions that columns are read by. Where rows have a bound, and may be longer, the last one
 // is the size of the large values, without which longer rows are sent.
 func selection(columns []Column, bound int64) (out []string, sized bool) {
-	size := sizes(columns)
+	size, without := sizes(columns), large(columns)
 	if bound == 0 {
 		size = ""
 	}
 	for _, c := range columns {
 		one := c.selected()
-		if c.large() && size != "" {
+		if size != "" && slices.Contains(without, c) {
 			one = "IF(" + size + " > " + strconv.FormatInt(bound, 10) + ", NULL, " + one + ")"
 		}
 		out = append(out, one)
@@ -65,10 +78,8 @@ func selection(columns []Column, bound int64) (out []string, sized bool) {
 // sizes is the expression of how many bytes the large values of a row take, "" if it has none.
 func sizes(columns []Column) string {
 	var lengths []string
-	for _, c := range columns {
-		if c.large() {
-			lengths = append(lengths, c.length())
-		}
+	for _, c := range large(columns) {
+		lengths = append(lengths, c.length())
 	}
 	return strings.Join(lengths, " + ")
 }

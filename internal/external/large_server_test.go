@@ -88,6 +88,45 @@ func TestMemoryOfARow(t *testing.T) {
 	}
 }
 
+// TestLargeColumns: rows that are large by many texts, or by a shape, wait for memory as others do, or are refused.
+func TestLargeColumns(t *testing.T) {
+	source, _ := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
+	into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
+	var names, values []string
+	for i := range 60 {
+		names, values = append(names, fmt.Sprintf("c%d BLOB", i)), append(values, "REPEAT('x', 65535)")
+	}
+	points := "ST_GeomFromText(CONCAT('LINESTRING(', (SELECT GROUP_CONCAT(seq, ' ', seq) FROM shop.seq_1_to_150000), ')'))"
+	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
+		"CREATE DATABASE shop", "CREATE TABLE shop.t0 (id INT PRIMARY KEY, "+strings.Join(names, ", ")+")",
+		"INSERT INTO shop.t0 (id, c0) VALUES (1, 'x')",
+		"INSERT INTO shop.t0 VALUES (2, "+strings.Join(values[:25], ", ")+strings.Repeat(", NULL", 35)+")",
+		"CREATE TABLE shop.t1 (id INT PRIMARY KEY, g GEOMETRY, l LINESTRING)", "SET SESSION group_concat_max_len = 1 << 26; "+
+			"INSERT INTO shop.t1 VALUES (1, "+points+", NULL), (2, NULL, "+points+"), (3, POINT(1, 2), NULL)")
+	run(t, into, "CREATE DATABASE `into`")
+	o := Options{Databases: []string{"shop"}, Memory: Memory{Limit: 128 << 20}, Connections: 4,
+		Only: &Only{As: func(i int) Object { return Object{Database: "into", Name: fmt.Sprint("t", i)} }}}
+	if err := copied(t, source, socket, o); err != nil {
+		t.Fatal(err)
+	}
+	const lengths = "SELECT CONCAT((SELECT LENGTH(c24) FROM `into`.t0 WHERE id = 2), ' ', ST_NumPoints(g)) FROM `into`.t1"
+	if have := value(t, into, lengths+" WHERE id = 1"); have != "65535 150000" {
+		t.Error(have)
+	}
+	for more, says := range map[string]string{
+		"INSERT INTO shop.t0 VALUES (3, " + strings.Join(values, ", ") + ")": "shop.t0 has values of 3 MiB",
+		"UPDATE shop.t1 SET l = g, g = NULL WHERE id = 1":                    "", // one shape is as large as the other
+		"UPDATE shop.t1 SET g = l WHERE id = 2":                              "shop.t1 has values of 4 MiB",
+	} {
+		run(t, source, "DELETE FROM shop.t0 WHERE id = 3", "UPDATE shop.t1 SET g = NULL WHERE id = 2", more)
+		run(t, into, "CREATE OR REPLACE DATABASE `into`")
+		err := copied(t, source, socket, o)
+		if says == "" && err != nil || says != "" && (!errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v", more[:20], err)
+		}
+	}
+}
+
 // copied copies from a server to that of a socket.
 func copied(t *testing.T, source *sql.DB, socket string, o Options) error {
 	t.Helper()

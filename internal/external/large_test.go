@@ -2,6 +2,7 @@ package external
 
 import (
 	"database/sql"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -90,6 +91,30 @@ func TestSelection(t *testing.T) {
 		got, sized := selection(of, bound)
 		if sized || len(got) != len(of) || strings.Contains(strings.Join(got, ""), "IF(") {
 			t.Errorf("%d: %v, %t", bound, got, sized)
+		}
+	}
+}
+
+// TestLarge: texts of 64 KiB count where many are in a row, and so do shapes, but for a point.
+func TestLarge(t *testing.T) {
+	texts := func(n int) (out []Column) {
+		for i := range n {
+			out = append(out, Column{Name: strconv.Itoa(i), Type: [...]string{"text", "blob"}[i%2]})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		columns []Column
+		want    int
+	}{
+		"none":       {nil, 0},
+		"some texts": {texts(15), 0},
+		"many":       {append(texts(16), Column{Type: "varchar"}), 16},
+		"and a long": {append(texts(16), Column{Type: "longtext"}), 17},
+		"shapes":     {[]Column{{Type: "geometry"}, {Type: "point"}, {Type: "multipolygon"}}, 2},
+	} {
+		if have := large(c.columns); len(have) != c.want {
+			t.Errorf("%s: %v", name, have)
 		}
 	}
 }
