@@ -64,6 +64,11 @@ type SwitchSiteStatus struct {
 	// startedAt is when the attempt has begun.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// from is metadata.uid of this cluster when the attempt began: a token is used, or taken back, in the archive of that
+	// resource. Absent where that is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	From string `json:"from,omitempty"`
 	// location is where the store was when the attempt began: the token is used, or taken back, there and nowhere else.
 	// +optional
 	Location *StoreLocation `json:"location,omitempty"`

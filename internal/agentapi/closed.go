@@ -15,6 +15,8 @@ type Refusal struct {
 	Switching int64 `json:"switching,omitempty"`
 	// SwitchingIn is status.switchSite.location, as JSON. It is kept here for the operator.
 	SwitchingIn string `json:"switchingIn,omitempty"`
+	// SwitchingFrom is status.switchSite.from, "" where it is not known. It is kept here for the operator.
+	SwitchingFrom string `json:"switchingFrom,omitempty"`
 	// SupersededBy is status.superseded, as JSON, "" for none. It is kept here for the operator.
 	SupersededBy string `json:"supersededBy,omitempty"`
 }

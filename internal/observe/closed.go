@@ -18,7 +18,7 @@ func Closed(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alp
 	c = c.DeepCopy()
 	c.Status.Identity = cmp.Or(c.Status.Identity, IdentityOf(f, seen, published).UID) // the archive is that one's
 	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: by.Switching, Phase: v1alpha1.SwitchWithdrawing,
-		Message: "status.switchSite was lost"}
+		From: by.SwitchingFrom, Message: "status.switchSite was lost"}
 	var in v1alpha1.StoreLocation
 	if json.Unmarshal([]byte(by.SwitchingIn), &in) == nil {
 		c.Status.SwitchSite.Location = &in
@@ -59,7 +59,7 @@ func refusal(f Facts, seen map[string]Seen, published agentapi.NodeConfig) (out 
 		}
 		by := s.Report.Refusal
 		if by.Switching = max(by.Switching, s.Report.Closed.By); by.Switching > out.Switching {
-			out.Switching, out.SwitchingIn = by.Switching, by.SwitchingIn
+			out.Switching, out.SwitchingIn, out.SwitchingFrom = by.Switching, by.SwitchingIn, by.SwitchingFrom
 		}
 		out.SupersededBy = max(out.SupersededBy, by.SupersededBy) // of two, any: the archiver finds the one that counts
 	}

@@ -15,7 +15,8 @@ import (
 func TestClosed(t *testing.T) {
 	config := func(uid string, number int64) agentapi.NodeConfig {
 		return agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: uid, Revision: "r", Refuse: number > 0,
-			Refusal: agentapi.Refusal{Switching: number, SwitchingIn: `{"kind":"S3","bucket":"backups"}`}}
+			Refusal: agentapi.Refusal{Switching: number, SwitchingIn: `{"kind":"S3","bucket":"backups"}`,
+				SwitchingFrom: "v"}}
 	}
 	node := func(uid string, by int64, live bool) Seen { // it need not know where it ends
 		return Seen{Live: live, Report: agentapi.Report{Refusal: config(uid, by).Refusal,
@@ -69,8 +70,9 @@ func TestClosed(t *testing.T) {
 			!have.Refuses() {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if in := have.Status.SwitchSite.Location; (in != nil && in.Bucket == "backups") != (tc.node.Report.Closed.By == 0) {
-			t.Errorf("%s: in %+v", name, in)
+		in, from, before := have.Status.SwitchSite.Location, have.Status.SwitchSite.From, tc.node.Report.Closed.By > 0
+		if (in != nil && in.Bucket == "backups") == before || (from == "v") == before {
+			t.Errorf("%s: in %+v, from %q", name, in, from)
 		}
 		c.Status.Identity = ""
 		if again := Closed(f, map[string]Seen{"shop-0": tc.node}, tc.config); again.Status.Identity != "u" {

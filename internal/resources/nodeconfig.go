@@ -208,8 +208,10 @@ func leaseUnwanted(c *v1alpha1.GaleraCluster) int64 {
 // refusal is for what nodes refuse writes.
 func refusal(c *v1alpha1.GaleraCluster) agentapi.Refusal {
 	out := agentapi.Refusal{Switching: c.SwitchNumber()}
-	if c.Switching() && c.Status.SwitchSite.Location != nil {
-		out.SwitchingIn = string(mustJSON(c.Status.SwitchSite.Location))
+	if s := c.Status.SwitchSite; c.Switching() {
+		if out.SwitchingFrom = s.From; s.Location != nil {
+			out.SwitchingIn = string(mustJSON(s.Location))
+		}
 	}
 	if c.Superseded() {
 		by := *c.Status.Superseded

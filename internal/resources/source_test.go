@@ -189,8 +189,8 @@ func TestTakingOver(t *testing.T) {
 	if n := of(); n.Refuse || n.Refusal != (agentapi.Refusal{}) {
 		t.Error("refuses writes though that was overruled")
 	}
-	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchOffered}
-	if n := of(); !n.Refuse || n.Switching != 3 || n.RunEvents {
+	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchOffered, From: "u"}
+	if n := of(); !n.Refuse || n.Switching != 3 || n.SwitchingFrom != "u" || n.RunEvents {
 		t.Errorf("another site is to take over: %+v", n)
 	}
 	if c.Status.SwitchSite.Phase = v1alpha1.SwitchTakenBack; of().Refuse || of().Switching != 0 {

@@ -119,6 +119,7 @@ func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 	default:
 		next.Phase = v1alpha1.SwitchStopping
 		next.StartedAt, next.Location = new(metav1.NewTime(f.Now)), new(location.Of(f.Store))
+		next.From = string(c.UID)
 	}
 	c.Status.SwitchSite = next
 }
@@ -176,10 +177,11 @@ func (f Facts) late(s *v1alpha1.SwitchSiteStatus) bool {
 }
 
 // withdraw has a token made void. Where it is not known which one was given, because the status was lost, the next
-// record is the only one that it can be used with.
+// record is the only one that it can be used with. The identity shows that the resource was created again only where
+// nothing else is known: that of a cluster that has rejoined is no UID.
 func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
 	s := c.Status.SwitchSite
-	if id := c.Status.Identity; s.Token == nil && id != "" && id != string(c.UID) {
+	if id := cmp.Or(s.From, c.Status.Identity); s.Token == nil && id != "" && id != string(c.UID) {
 		s.Message = "this resource was created again, and a token may have been given for the archive of the one before, " +
 			"with the uid " + id + ". " + byHand(c)
 		return

@@ -176,7 +176,7 @@ func TestSwitchSiteIsNotBegun(t *testing.T) {
 	s.f.Archived.Next, s.f.Now = 4, at.Add(time.Minute)
 	s.sees(v1alpha1.SwitchStopping, "")
 	if s := s.c.Status.SwitchSite; s.Number != at.Unix() || *s.Location != location.Of(stored("backups")) ||
-		s.StartedAt.IsZero() {
+		s.StartedAt.IsZero() || s.From != "aaaaaaaa-1" {
 		t.Errorf("%+v", s)
 	}
 	s = newSite(t)
@@ -338,6 +338,21 @@ func TestSwitchSiteOfAResourceMadeAgain(t *testing.T) {
 	if s.c.Status.SwitchSite.Token != nil {
 		t.Errorf("%+v", s.c.Status.SwitchSite.Token)
 	}
+}
+
+// TestLostSwitchSiteOfARejoinedCluster: the identity of a cluster that has followed the one which had taken over from it
+// is not its UID. It is the same resource all the same, and its archive that which a token was given for; and another
+// one, if it was created again since.
+func TestLostSwitchSiteOfARejoinedCluster(t *testing.T) {
+	s := newSite(t)
+	s.c.Status.Identity = "ffffffff-5"
+	s.c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchWithdrawing, From: "aaaaaaaa-1"}
+	s.sees(v1alpha1.SwitchWithdrawing, voiding)
+	s.answer(5, "0-1-30").Withdrawn = 4
+	s.sees(v1alpha1.SwitchTakenBack, "")
+	s.c.UID = "eeeeeeee-1"
+	s.c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 3, Phase: v1alpha1.SwitchWithdrawing, From: "aaaaaaaa-1"}
+	s.sees(v1alpha1.SwitchWithdrawing, "for the archive of the one before, with the uid aaaaaaaa-1")
 }
 
 // TestEnded: while a cluster that another one has taken over from is to follow that one, it is known with which
