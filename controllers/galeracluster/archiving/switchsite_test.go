@@ -3,6 +3,7 @@ package archiving
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
@@ -218,6 +221,50 @@ func TestNothingIsArchivedOfARejoinedCluster(t *testing.T) {
 		if client.IgnoreNotFound(err) != nil || (err != nil) != gone {
 			t.Errorf("%q: %v", phase, err)
 		}
+	}
+}
+
+// TestTheEndOfALeaseIsTriedAgain: where the pods could not be removed that renew the lease of a cluster which has been
+// emptied, they are in the next pass, though the archiver is gone by then.
+func TestTheEndOfALeaseIsTriedAgain(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "aaaaaaaa-1"}}
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
+	c.Status.Reseed = &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: v1alpha1.ReseedCopying}
+	of := func(name string) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind(
+				"GaleraCluster"))}}}
+	}
+	archiver, renews := of(resources.ArchiverName(c)), of(resources.LeaseName(c))
+	fails := true
+	build := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, archiver, renews)
+	k := build.WithInterceptorFuncs(interceptor.Funcs{
+		Delete: func(ctx context.Context, k client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if fails && o.GetName() == renews.Name {
+				return errors.New("unavailable")
+			}
+			return k.Delete(ctx, o, opts...)
+		}}).Build()
+	r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
+		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+	for _, fails = range []bool{true, false} {
+		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+		if (err != nil) != fails {
+			t.Errorf("fails: %v: %v", fails, err)
+		}
+		if err := k.Get(t.Context(), client.ObjectKeyFromObject(archiver), archiver); !apierrors.IsNotFound(err) {
+			t.Errorf("the archiver is kept: %v", err)
+		}
+	}
+	if err := k.Get(t.Context(), client.ObjectKeyFromObject(renews), renews); !apierrors.IsNotFound(err) {
+		t.Errorf("the lease goes on: %v", err)
 	}
 }
 
