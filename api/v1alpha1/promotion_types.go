@@ -58,8 +58,22 @@ func (c *GaleraCluster) Refuses() bool { return c.Superseded() || c.Switching() 
 // OwnCutover reports whether spec.cutover is this cluster's, and not that of one before it with the same manifest.
 func (c *GaleraCluster) OwnCutover() bool {
 	to := c.Spec.Cutover
-	return to != nil && (c.Spec.ReplicaOf == nil || to.UID == string(c.UID) ||
+	return to != nil && (c.Spec.ReplicaOf == nil || to.UID == string(c.UID) && !BegunAnew(c) ||
 		to.UID != "" && to.UID == c.Status.Identity)
+}
+
+// BegunAnew reports whether the cluster was emptied to follow the one that had taken over from it, or is to be.
+func BegunAnew(c *GaleraCluster) bool {
+	return c.Spec.ReplicaOf != nil && c.Spec.ReplicaOf.Replaces != "" || c.Status.Reseed.Replaced() != ""
+}
+
+// CutoverUID returns what spec.cutover.uid has to be for the cluster to take over. A cutover of before, as an older
+// manifest has it, is that of the same resource: one that has begun anew goes by its identity, which is new each time.
+func CutoverUID(c *GaleraCluster) string {
+	if BegunAnew(c) {
+		return c.Status.Identity
+	}
+	return string(c.UID)
 }
 
 // TakesOver reports whether nodes may accept writes once they have applied everything up to spec.cutover: a cluster

@@ -89,8 +89,8 @@ func (f cutoverFlags) refuses(c *v1alpha1.GaleraCluster, compareOnly bool) error
 	case c.Spec.ReplicaOf != nil && compareOnly:
 		return fmt.Errorf("%s follows an archive, which has no tables to compare with", name)
 	case c.Spec.Cutover != nil && !c.TakesOver() && !c.OwnCutover():
-		return fmt.Errorf("spec.cutover of %s is that of another cluster, which has had the same manifest. What to do is "+
-			"the message of Stalled: kubectl galera status %s", name, name)
+		return fmt.Errorf("spec.cutover of %s is that of another cluster, which has had the same manifest, or of the time "+
+			"before this one has begun anew. What to do is the message of Stalled: kubectl galera status %s", name, name)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func (e sites) stop(ctx context.Context, a, b *v1alpha1.GaleraCluster) error {
 		keeps func(*v1alpha1.GaleraCluster) bool
 	}{
 		{e.env, a, asked, func(c *v1alpha1.GaleraCluster) bool { return c.Spec.SwitchSite != nil }},
-		{e.other, b, taking(token), func(c *v1alpha1.GaleraCluster) bool {
+		{e.other, b, taking(b, token), func(c *v1alpha1.GaleraCluster) bool {
 			return c.Spec.Cutover != nil && c.Spec.Cutover.Token != nil
 		}},
 	} {
@@ -175,9 +175,9 @@ func (e sites) stop(ctx context.Context, a, b *v1alpha1.GaleraCluster) error {
 }
 
 // taking is the patch with which a cluster takes over.
-func taking(token v1alpha1.SwitchToken) map[string]any {
-	return map[string]any{"spec": map[string]any{"cutover": map[string]any{"gtid": token.GTID, "uid": token.To,
-		"token": token}}}
+func taking(c *v1alpha1.GaleraCluster, token v1alpha1.SwitchToken) map[string]any {
+	return map[string]any{"spec": map[string]any{"cutover": map[string]any{"gtid": token.GTID,
+		"uid": v1alpha1.CutoverUID(c), "token": token}}}
 }
 
 func siteOf(c *v1alpha1.GaleraCluster) v1alpha1.SiteCluster {
@@ -196,7 +196,7 @@ func (e sites) give(ctx context.Context, a, b *v1alpha1.GaleraCluster, f siteFla
 	}
 	e.say("%s accepts no writes, and the archive has everything up to %s", a.Name, token.GTID)
 	if b, err = e.other.cluster(ctx, b.Name); err == nil {
-		err = e.other.change(ctx, b, taking(*token))
+		err = e.other.change(ctx, b, taking(b, *token))
 	}
 	if err != nil {
 		return fmt.Errorf("whether %s takes over is not known: %w. Run the command again, or take it back: %s", f.to, err,

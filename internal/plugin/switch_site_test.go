@@ -215,6 +215,20 @@ func TestSwitchSiteOfAnEarlierRelease(t *testing.T) {
 	}
 }
 
+// TestTaking: the token is of the cluster by its UID, and the cutover of what it is since it has begun anew.
+func TestTaking(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{UID: "bbbbbbbb-1"}}
+	c.Status.Identity = "ffffffff-5"
+	for _, want := range []string{"bbbbbbbb-1", "ffffffff-5"} {
+		patch, err := json.Marshal(taking(c, v1alpha1.SwitchToken{GTID: "0-1-7", From: "aaaaaaaa-1", To: "bbbbbbbb-1"}))
+		if err != nil || json.Unmarshal(patch, c) != nil || c.Spec.Cutover.UID != want || !c.OwnCutover() ||
+			c.Spec.Cutover.Token.To != "bbbbbbbb-1" {
+			t.Errorf("%s, %v: %+v", want, err, c.Spec.Cutover)
+		}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-aaaaaaaa"}
+	}
+}
+
 // TestSwitchSiteWithoutAnAnswer: where it is not known whether the first cluster was asked to refuse writes, that is
 // taken back.
 func TestSwitchSiteWithoutAnAnswer(t *testing.T) {

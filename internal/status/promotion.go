@@ -77,7 +77,12 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	if to.UID == "" && !c.OwnCutover() {
 		return false, fmt.Sprintf("spec.cutover has no uid: it may be that of another cluster, which has had the same "+
 			"manifest. To follow, create this one anew without spec.cutover. If this one is to take over, once it has "+
-			"applied everything up to %s: %s", to.GTID, patchCutover(c, fmt.Sprintf(`"uid":"%s"`, c.UID)))
+			"applied everything up to %s: %s", to.GTID, patchCutover(c, fmt.Sprintf(`"uid":"%s"`, v1alpha1.CutoverUID(c))))
+	}
+	if !c.OwnCutover() && v1alpha1.BegunAnew(c) {
+		return false, fmt.Sprintf("spec.cutover is of the time before this cluster has begun anew to follow another one "+
+			"(spec.replicaOf.replaces), or of another cluster: its uid is %q, and status.identity is %s. To follow, create it "+
+			"anew without spec.cutover%s", to.UID, c.Status.Identity, withApplied(c))
 	}
 	if !c.OwnCutover() {
 		return false, fmt.Sprintf("spec.cutover is that of another cluster, which has had the same manifest: its uid is %q, "+
@@ -136,7 +141,7 @@ func withApplied(c *v1alpha1.GaleraCluster) string {
 	if r == nil || r.Applied == "" {
 		return ""
 	}
-	fields := fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, c.UID)
+	fields := fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, v1alpha1.CutoverUID(c))
 	if c.Spec.Cutover.Token != nil {
 		fields += `,"token":null`
 	}

@@ -100,10 +100,10 @@ func TestRecordable(t *testing.T) {
 		return r
 	}
 	for name, tc := range map[string]struct {
-		gtid, uid, identity, reached string
-		of                           *v1alpha1.ReplicationStatus
-		without, ok, emptied         bool
-		says                         string
+		gtid, uid, identity, reached, replaces string
+		of                                     *v1alpha1.ReplicationStatus
+		without, ok, emptied                   bool
+		says                                   string
 	}{
 		"it has that":                    {gtid: "0-1-9", uid: "u", of: has("0-1-9", ""), ok: true},
 		"the archive has that":           {gtid: "0-1-9", uid: "u", of: has("0-1-8", "0-1-9"), ok: true},
@@ -121,10 +121,21 @@ func TestRecordable(t *testing.T) {
 		"another one's, without a record": {gtid: "0-1-9", uid: "x", without: true, says: "without spec.cutover"},
 		"it has begun later": {gtid: "0-1-9", uid: "u", reached: "0-1-10", of: has("0-1-10", "0-1-10"),
 			says: "is from before 0-1-10"},
-		"it is of what it had followed before it was emptied": {gtid: "0-1-9", uid: "u", reached: "7-2-3",
+		"it is of what it had followed before it was emptied": {gtid: "0-1-9", uid: "i", identity: "i", reached: "7-2-3",
 			of: has("0-1-9,7-2-5", "7-2-5"), emptied: true, says: "is from before 7-2-3"},
-		"it is of what it follows since then": {gtid: "7-2-5", uid: "u", reached: "7-2-3", of: has("0-1-9,7-2-5", "7-2-5"),
-			emptied: true, ok: true},
+		"it is of what it follows since then": {gtid: "7-2-5", uid: "i", identity: "i", reached: "7-2-3",
+			of: has("0-1-9,7-2-5", "7-2-5"), emptied: true, ok: true},
+		"it was there before it was emptied": {gtid: "7-2-5", uid: "u", identity: "i", reached: "7-2-3", without: true,
+			of: has("0-1-9,7-2-5", "7-2-5"), emptied: true, says: `of the time before this cluster has begun anew to follow ` +
+				`another one (spec.replicaOf.replaces), or of another cluster: its uid is "u", and status.identity is i. To ` +
+				`follow, create it anew without spec.cutover. To take over with what it has: kubectl patch galeracluster n -n ` +
+				`site --type=merge -p '{"spec":{"cutover":{"gtid":"0-1-9,7-2-5","uid":"i"}}}'`},
+		"that it was emptied is forgotten": {gtid: "7-2-5", uid: "u", identity: "i", replaces: "4-bbbbbbbb", without: true,
+			of: has("0-1-9,7-2-5", "7-2-5"), says: "of the time before this cluster has begun anew"},
+		"a new one with such a manifest": {gtid: "7-2-5", uid: "u", identity: "u", replaces: "4-bbbbbbbb",
+			of: has("7-2-5", "7-2-5"), ok: true},
+		"its identity is not known": {gtid: "7-2-5", uid: "u", replaces: "4-bbbbbbbb", without: true,
+			of: has("7-2-5", "7-2-5"), says: "of the time before this cluster has begun anew"},
 		"another domain, of another cluster": {gtid: "0-1-9", uid: "u", reached: "7-2-3", of: has("0-1-9,7-2-5", "7-2-5"),
 			ok: true},
 		"neither has that": {gtid: "0-1-10", uid: "u", of: has("0-1-8", "0-1-9"),
@@ -137,7 +148,8 @@ func TestRecordable(t *testing.T) {
 		in := healthy()
 		c := in.Facts.Cluster
 		c.Namespace, c.Name, c.UID, c.Status.Identity = "site", "n", "u", tc.identity
-		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: tc.replaces,
+			Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
 		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: tc.gtid, UID: tc.uid, WithoutRecord: tc.without}
 		c.Status.Replication = tc.of
 		if tc.reached != "" {

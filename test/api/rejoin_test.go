@@ -48,7 +48,7 @@ func TestRejoinIsAdmitted(t *testing.T) {
 		c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid,
 			GTID: "0-1-7", Surplus: new(int64(0))}
 		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken}
-		c.Status.Reseed = nil
+		c.Status.Reseed, c.Status.Identity = nil, string(c.UID)
 		edit(&c.Status)
 		must(t, kube.Status().Update(ctx, c))
 	}
@@ -97,7 +97,7 @@ func TestRejoinIsAdmitted(t *testing.T) {
 		s.Superseded, s.Replication = nil, &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
 	})
 	mustSay(t, change(none), "run kubectl galera cutover")
-	must(t, change(func() { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)} }))
+	must(t, change(func() { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: c.Status.Identity} }))
 
 	mustSay(t, change(func() { c.Spec.Cutover = nil }), "cannot be taken back")
 	state(func(s *v1alpha1.GaleraClusterStatus) { // it has taken over, and the other one from it, again
@@ -105,6 +105,85 @@ func TestRejoinIsAdmitted(t *testing.T) {
 	})
 	mustSay(t, change(func() { c.Spec.Cutover = nil }), "cannot be taken back")
 	must(t, change(func() { c.Spec.Cutover, c.Spec.ReplicaOf.Replaces = nil, "9-bbbbbbbb" }))
+}
+
+// TestCutoverOfBeforeARejoin: an older manifest that puts spec.cutover back while the cluster is emptied to follow the
+// one that has taken over, or later, is refused: nodes would accept writes while those of the other cluster do.
+func TestCutoverOfBeforeARejoin(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const ns, uid = "rejoin-cutover", "bbbbbbbb-1111-2222-3333-444455556666"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	must(t, kube.Create(ctx, c))
+	by := &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid, GTID: "0-1-7",
+		Surplus: new(int64(0))}
+	state := func(edit func(*v1alpha1.GaleraClusterStatus)) {
+		t.Helper()
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		c.Status = v1alpha1.GaleraClusterStatus{Identity: "ffffffff-5", ClusterUUID: "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2",
+			SwitchSite: &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken}}
+		edit(&c.Status)
+		must(t, kube.Status().Update(ctx, c))
+	}
+	old := func(identity string, edits ...func()) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		if c.Spec.Cutover = (&v1alpha1.CutoverSpec{GTID: "0-1-9", UID: identity, WithoutRecord: true}); identity == "" {
+			c.Spec.Cutover.UID = string(c.UID)
+		}
+		for _, edit := range edits {
+			edit()
+		}
+		return kube.Update(ctx, c, client.DryRunAll)
+	}
+	const refused = "a cutover of the time before does not count"
+	state(func(s *v1alpha1.GaleraClusterStatus) { s.Superseded = by })
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	c.Spec.ReplicaOf = replica()
+	c.Spec.ReplicaOf.Replaces, c.Spec.ReplicaOf.Cluster.UID = by.ID, uid
+	must(t, kube.Update(ctx, c))
+	superseded := func(s *v1alpha1.GaleraClusterStatus) { s.Superseded = by }
+	nothing := func(*v1alpha1.GaleraClusterStatus) {}
+	for name, tc := range map[string]struct {
+		phase string
+		edit  func(*v1alpha1.GaleraClusterStatus)
+		own   bool
+	}{
+		"it has not begun":     {"", superseded, false},
+		"it is checked":        {v1alpha1.ReseedChecking, superseded, false},
+		"that one has left":    {v1alpha1.ReseedChecking, nothing, false},
+		"it is emptied":        {v1alpha1.ReseedEmptying, nothing, false},
+		"it is filled":         {v1alpha1.ReseedCopying, nothing, true},
+		"it follows":           {v1alpha1.ReseedCompleted, nothing, true},
+		"the status is lost":   {"", func(s *v1alpha1.GaleraClusterStatus) { *s = v1alpha1.GaleraClusterStatus{} }, false},
+		"its identity is back": {"", nothing, true},
+	} {
+		t.Log(name)
+		state(func(s *v1alpha1.GaleraClusterStatus) {
+			if tc.phase != "" {
+				s.Reseed = &v1alpha1.ReseedStatus{Request: by.ID, Phase: tc.phase}
+			}
+			tc.edit(s)
+		})
+		mustSay(t, old(""), refused)
+		if tc.own {
+			must(t, old("ffffffff-5"))
+		} else {
+			mustSay(t, old("ffffffff-5"), refused)
+		}
+	}
+	without := func() { c.Spec.ReplicaOf.Replaces = "" }
+	state(func(s *v1alpha1.GaleraClusterStatus) { // it may come to follow another one
+		s.ClusterUUID, s.Restore = "", &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding}
+		s.Reseed = &v1alpha1.ReseedStatus{Request: by.ID, Phase: v1alpha1.ReseedCopying}
+	})
+	mustSay(t, old("", without), refused)
+	must(t, old("ffffffff-5", without))
+	state(func(s *v1alpha1.GaleraClusterStatus) { // a copy of a server, for the annotation
+		s.ClusterUUID, s.Restore = "", &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding}
+		s.Reseed = &v1alpha1.ReseedStatus{Request: "always@1764345600", Phase: v1alpha1.ReseedCopying}
+	})
+	must(t, old("", without))
 }
 
 func emptying() *v1alpha1.ReseedStatus {
