@@ -69,6 +69,11 @@ type ArchiveStatus struct {
 	// base is the id of that backup.
 	// +optional
 	Base string `json:"base,omitempty"`
+	// needed are the ids of the backups that points in time of the window need, one of each chain of the archive, also of
+	// those that have ended. Retention removes none of them.
+	// +optional
+	// +listType=atomic
+	Needed []string `json:"needed,omitempty"`
 	// node that the archiver follows.
 	// +optional
 	Node string `json:"node,omitempty"`

@@ -100,6 +100,11 @@ func (in *ArchiveStatus) DeepCopyInto(out *ArchiveStatus) {
 		in, out := &in.RecoverableFrom, &out.RecoverableFrom
 		*out = (*in).DeepCopy()
 	}
+	if in.Needed != nil {
+		in, out := &in.Needed, &out.Needed
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.StoredSize != nil {
 		in, out := &in.StoredSize, &out.StoredSize
 		x := (*in).DeepCopy()

@@ -115,6 +115,15 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	})
 }
 
+// needs takes the backups that points in time are reached from.
+func (b *board) needs(bases []policy.Base) {
+	ids := []string{}
+	for _, base := range bases {
+		ids = append(ids, base.ID)
+	}
+	b.set(func(a *task.Archived) { a.Needed = ids })
+}
+
 // numbered reports how nodes number transactions differently, nil for what is not known or not so.
 func (b *board) numbered(skew *task.Skew) { b.set(func(a *task.Archived) { a.Skew = skew }) }
 

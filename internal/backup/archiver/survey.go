@@ -38,6 +38,7 @@ type surveyor struct {
 	task    task.Archive
 
 	bases    bases
+	needed   []policy.Base // that were reported last
 	segments segments
 	heads    map[uint64]binlog.Head
 	doomed   policy.Doomed
@@ -95,10 +96,14 @@ func (s *surveyor) once(ctx context.Context) error {
 			len(s.task.Damaged))
 	}
 	if why == "" {
-		if err := s.prune(ctx, a, all, domain); err != nil && ctx.Err() == nil {
-			say("%v", err)
+		if err = s.needs(ctx, a, all, domain); err == nil {
+			err = s.prune(ctx, a, all, domain)
 		}
-		why = s.stuck
+		if err != nil && ctx.Err() == nil {
+			say("%v", err)
+			why = err.Error()
+		}
+		why = cmp.Or(why, s.stuck)
 	}
 	s.reports.kept(why, false)
 	return nil
@@ -125,6 +130,28 @@ func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Ba
 	s.reports.surveyed(last, r)
 	return nil
 }
+
+// needs reports the backups that the window needs. Until clocks are known, nothing is before it. One that was not
+// reported may have been replaced since it was read.
+func (s *surveyor) needs(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32) error {
+	today, known := s.reports.today()
+	if !known {
+		today = time.Time{}
+	}
+	needed, err := policy.Needed(a, all, s.window(), today)
+	if err != nil {
+		return err
+	}
+	added := slices.DeleteFunc(slices.Clone(needed), func(b policy.Base) bool { return slices.Contains(s.needed, b) })
+	if same, err := s.bases.same(ctx, added, domain); err != nil || !same {
+		return err // judged anew with the next survey
+	}
+	s.needed = needed
+	s.reports.needs(needed)
+	return nil
+}
+
+func (s *surveyor) window() time.Duration { return time.Duration(s.task.WindowSeconds) * time.Second }
 
 func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error) {
 	if h, ok := s.heads[number]; ok {
@@ -157,7 +184,7 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 	if !known { // no node was asked yet: the own clock may be ahead
 		return nil
 	}
-	needless, relied, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, today)
+	needless, relied, err := policy.Prune(a, all, s.window(), today)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ var known = map[string][]event{
 	"retention keeps the last backup of before its window alone": {{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3},
 		{0, 0, 0}, {12, 0, 0}, {17, 0, 1}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {20, 3, 0}, {20, 3, 0}, {11, 9, 0}, {8, 0, 0},
 		{23, 0, 0}, {20, 1, 0}, {23, 0, 0}},
+	"retention knows the last chain of the archive alone": misdated,
 	// Nodes number on from different transactions that they lack.
 	"nodes are asked by number alone": {{14, 850, 570}, {24, 282, 152}, {15, 223, 708}, {12, 748, 375}, {7, 483, 446},
 		{24, 71, 914}, {24, 951, 46}, {14, 284, 941}, {4, 837, 271}, {0, 250, 513}, {7, 17, 312}},
@@ -225,6 +226,14 @@ var mutants = map[string]func(d *decisions){
 			return schedule.Retain(to, f)
 		}
 	},
+	"retention knows the last chain of the archive alone": func(d *decisions) {
+		d.decide = func(to *v1alpha1.ArchiveStatus, f archival.Facts) archival.Request {
+			if f.Archived != nil {
+				f.Archived.Needed = nil
+			}
+			return archival.Decide(to, f)
+		}
+	},
 	"the archiver's own clock is believed": func(d *decisions) {
 		d.clock = func(map[string]time.Duration) policy.Clock { return policy.Clock{} }
 	},
@@ -242,8 +251,8 @@ var mutants = map[string]func(d *decisions){
 	"a backup is as old as the clock of its Job says":  func(d *decisions) { d.jobbed = true },
 	"retention goes by the operator's clock": func(d *decisions) {
 		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
-			f.Cluster = f.Cluster.DeepCopy()
-			f.Cluster.Status.Backup.ArchivedThrough = nil
+			f.Cluster = f.Cluster.DeepCopy() // what the window needs goes by other clocks
+			f.Cluster.Status.Backup.ArchivedThrough, f.Cluster.Status.Backup.Needed = nil, nil
 			return schedule.Retain(to, f)
 		}
 	},

@@ -87,7 +87,7 @@ func (w *world) report(node int) (ask archival.Request) {
 	}
 	last, r := w.segments[numbers[len(numbers)-1]].Head, w.observe()
 	a := &task.Archived{Node: fmt.Sprint(node), GTID: last.Last.String(), Segment: last.Number, Through: last.Through,
-		Chain: r.Chain, Base: r.Base.ID, From: r.From, Gap: r.Gap, Surveyed: true}
+		Chain: r.Chain, Base: r.Base.ID, From: r.From, Gap: r.Gap, Surveyed: true, Needed: w.needs(node)}
 	if w.through.Segment == last.Number && w.through.Last == last.Last {
 		a.Through = binlog.Later(a.Through, w.through.Time)
 	}
@@ -99,6 +99,26 @@ func (w *world) report(node int) (ask archival.Request) {
 		w.checkReported()
 	}
 	return ask
+}
+
+// needs are the backups that an archiver reports as those that the window needs, nil while that is not known.
+func (w *world) needs(node int) []string {
+	bases, unread := w.bases()
+	now, known := w.today(&w.archivers[node%2])
+	if !known {
+		now = time.Time{}
+	}
+	needed, err := policy.Needed(w.archive(), bases, window, now)
+	added := slices.DeleteFunc(slices.Clone(needed), func(b policy.Base) bool { return slices.Contains(w.needed, b) })
+	if unread || err != nil || w.changed(added) {
+		return nil
+	}
+	w.needed = needed
+	ids := []string{}
+	for _, b := range needed {
+		ids = append(ids, b.ID)
+	}
+	return ids
 }
 
 // checkReported: both ends of what is reported as recoverable can be restored.

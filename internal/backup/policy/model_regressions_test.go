@@ -119,10 +119,18 @@ var regressions = map[string][]event{
 		{29, 358, 892}, {7, 58, 527}, {2, 15, 633}, {7, 120, 278}, {12, 815, 978}, {0, 667, 424}, {15, 101, 613},
 		{8, 552, 30}, {2, 343, 435}, {15, 779, 971}, {17, 880, 129}, {7, 578, 350}, {29, 575, 185}, {24, 609, 556},
 		{20, 611, 463}, {17, 881, 254}, {4, 108, 914}},
+	"a chain has ended, and calls what the last backup of before the window holds later": misdated,
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},
 }
+
+// misdated is a schedule in which a client's time is a day ahead, and the transaction is archived eight minutes after a
+// backup that holds it. The chain ends. Points of the time between need the backup before.
+var misdated = []event{{29, 234, 965}, {3, 633, 157}, {12, 186, 546}, {1, 817, 982}, {27, 610, 641}, {15, 311, 540},
+	{4, 569, 292}, {4, 171, 701}, {1, 929, 152}, {9, 441, 906}, {1, 327, 363}, {17, 80, 245}, {12, 823, 737},
+	{13, 908, 699}, {20, 111, 103}, {11, 697, 385}, {0, 856, 407}, {20, 162, 562}, {5, 704, 646}, {15, 608, 705},
+	{20, 880, 577}, {5, 26, 177}, {23, 44, 36}, {20, 546, 914}, {23, 247, 153}}
 
 // TestRegressions: what has broken a promise once does not any more.
 func TestRegressions(t *testing.T) {

@@ -148,10 +148,11 @@ type world struct {
 	known    map[string]manifest
 	turn     int // which manifest is read again next
 	doomed   policy.Doomed
-	late     int         // so many of the last objects are not listed yet
-	marks    []time.Time // when everything was archived
-	marked   int         // how many transactions there were at the last of them
-	lies     bool        // an object was exchanged: a restore may be refused, and must not be wrong
+	needed   []policy.Base // that were reported last
+	late     int           // so many of the last objects are not listed yet
+	marks    []time.Time   // when everything was archived
+	marked   int           // how many transactions there were at the last of them
+	lies     bool          // an object was exchanged: a restore may be refused, and must not be wrong
 	outliers bool
 	skewed   bool
 	broken   string

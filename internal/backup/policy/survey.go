@@ -218,29 +218,63 @@ func (a Archive) joined(i int) (int, binlog.Head, error) {
 // before the window neither. The last segment stays. relied are the backups that lead to the points in time kept: they
 // are to be in the store, and as they were when they were read, before anything is removed.
 func Prune(a Archive, bases []Base, window time.Duration, now time.Time) (needless []uint64, relied []Base, err error) {
-	left := a.Numbers
-	for current := true; len(left) > 0; current = false {
-		h, err := a.Head(left[len(left)-1])
-		if err != nil {
-			return nil, nil, err
-		}
-		cut := sort.Search(len(left), func(i int) bool { return left[i] >= h.Chain })
-		if cut == len(left) {
-			return nil, nil, fmt.Errorf("the segment %s names the chain %d", binlog.Name(h.Number), h.Chain)
-		}
-		of, keep, err := chain{a, left[cut:], h}.needless(bases, now.Add(-window), current)
-		if err != nil {
-			return nil, nil, err
-		}
+	err = a.chains(func(c chain, current bool) error {
+		of, keep, err := c.needless(bases, now.Add(-window), current)
 		if len(of) > 0 && keep.ID != "" {
 			relied = append(relied, keep)
 		}
-		needless, left = append(of, needless...), left[:cut]
+		needless = append(of, needless...)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	if n := len(a.Numbers); n > 0 {
 		needless = slices.DeleteFunc(needless, func(k uint64) bool { return k == a.Numbers[n-1] })
 	}
 	return needless, relied, nil
+}
+
+// Needed returns the backups that the points in time of the last window are reached from: one of each chain, also of
+// those that have ended within the window. The archive shows more than the time of a backup does: it may be of a line
+// of history that was lost, or hold what the archive calls later.
+func Needed(a Archive, bases []Base, window time.Duration, now time.Time) (out []Base, err error) {
+	since := now.Add(-window)
+	err = a.chains(func(c chain, current bool) error {
+		if c.over(since, current) {
+			return nil
+		}
+		first, err := c.Head(c.numbers[0])
+		if err != nil {
+			return err
+		}
+		keep, err := c.kept(first, bases, since)
+		if keep.ID != "" {
+			out = append(out, keep)
+		}
+		return err
+	})
+	return out, err
+}
+
+// chains passes each one on, the current one first.
+func (a Archive) chains(do func(c chain, current bool) error) error {
+	left := a.Numbers
+	for current := true; len(left) > 0; current = false {
+		h, err := a.Head(left[len(left)-1])
+		if err != nil {
+			return err
+		}
+		cut := sort.Search(len(left), func(i int) bool { return left[i] >= h.Chain })
+		if cut == len(left) {
+			return fmt.Errorf("the segment %s names the chain %d", binlog.Name(h.Number), h.Chain)
+		}
+		if err := do(chain{a, left[cut:], h}, current); err != nil {
+			return err
+		}
+		left = left[:cut]
+	}
+	return nil
 }
 
 // chain is the segments of one.
@@ -250,9 +284,12 @@ type chain struct {
 	end     binlog.Head
 }
 
+// over reports whether the chain has ended before a time.
+func (c chain) over(since time.Time, current bool) bool { return !current && c.end.End().Before(since) }
+
 // needless returns the segments that nothing needs, and the backup that is kept, with an empty ID for none.
 func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint64, keep Base, err error) {
-	if !current && c.end.End().Before(since) {
+	if c.over(since, current) {
 		return slices.Clone(c.numbers), keep, nil
 	}
 	first, err := c.Head(c.numbers[0])

@@ -144,6 +144,54 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// TestNeeded: each chain of the window has its backup, by what the archive shows of it.
+func TestNeeded(t *testing.T) {
+	const window = 30 * time.Second
+	s := func() *store {
+		return newStore().begins(5, "it is the first").segment(10, 10).segment(20, 20).segment(30, 30)
+	}
+	gap := func() *store { return s().begins(40, "purged").segment(50, 60) }
+	b1, b3 := base("b1", 12, 12), base("b3", 44, 55)
+	for name, c := range map[string]struct {
+		archive Archive
+		bases   []Base
+		now     int
+		want    string
+	}{
+		"nothing":                    {newStore().archive(), nil, 60, ""},
+		"no base":                    {s().archive(), nil, 60, ""},
+		"the latest of those before": {s().archive(), []Base{base("b0", 5, 5), b1, base("b2", 25, 25)}, 51, "b1"},
+		"the earliest of the window": {s().archive(), []Base{base("b2", 25, 25), b1}, 40, "b1"},
+		"it is not known what is of the window": {s().archive(), []Base{base("b0", 5, 5), b1, base("b2", 25, 25)}, -1e6,
+			"b0"},
+		"a chain that has ended":        {gap().archive(), []Base{b1, b3}, 55, "b3 b1"},
+		"one that ends where it begins": {gap().archive(), []Base{b1, b3}, 60, "b3 b1"},
+		"one of before the window":      {gap().archive(), []Base{b1, b3}, 61, "b3"},
+		"the last chain, before it":     {s().archive(), []Base{b1}, 999, "b1"},
+		"one that no backup leads to":   {gap().archive(), []Base{b1}, 55, "b1"},
+		"a later backup is of no chain": {gap().archive(), []Base{b1, ofLine(base("x", 15, 15), line("c", 0)), b3}, 55,
+			"b3 b1"},
+		"a later one holds what is late": {gap().archive(), []Base{base("b1", 8, 4), base("b2", 15, 5)}, 41, "b1"},
+		"and is from before the window":  {gap().archive(), []Base{base("b1", 8, 4), base("b2", 15, 5)}, 51, "b2"},
+	} {
+		have, err := Needed(c.archive, c.bases, window, at(c.now))
+		var ids []string
+		for _, b := range have {
+			ids = append(ids, b.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != c.want {
+			t.Errorf("%s: %q instead of %q, %v", name, got, c.want, err)
+		}
+	}
+	for _, lost := range []uint64{1, 4, 6} {
+		failing := gap().archive(lost)
+		failing.Numbers = []uint64{1, 2, 3, 4, 5, 6}
+		if have, err := Needed(failing, []Base{b1, b3}, window, at(55)); err == nil {
+			t.Errorf("the segment %d cannot be read, and only %v are needed", lost, have)
+		}
+	}
+}
+
 // TestForeign: a base needs what other servers had written when its chain began. What it names of that says nothing:
 // mariadb-backup and the binary log count it in variables of their own.
 func TestForeign(t *testing.T) {

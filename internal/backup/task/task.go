@@ -253,6 +253,8 @@ type Archived struct {
 	Base     string    `json:"base,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	Surveyed bool      `json:"surveyed,omitempty"`
+	// Needed are the backups that points in time of the window are reached from, nil while that is not known.
+	Needed []string `json:"needed,omitzero"`
 	// Unfit is the latest backup when the archive goes on from none, and UnfitWhy why it does not from this one.
 	Unfit    string `json:"unfit,omitempty"`
 	UnfitWhy string `json:"unfitWhy,omitempty"`

@@ -2,6 +2,7 @@ package archival
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -32,6 +33,9 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 		}
 		if a.Bytes > 0 {
 			to.StoredSize = resource.NewQuantity(a.Bytes, resource.BinarySI)
+		}
+		if a.Needed != nil {
+			to.Needed = slices.Clone(a.Needed)
 		}
 		if a.Surveyed {
 			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,

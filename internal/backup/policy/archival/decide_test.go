@@ -2,6 +2,7 @@ package archival
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,19 @@ func TestGapIsKeptUntilTheArchiverHasLooked(t *testing.T) {
 	}))
 	if to.Gap != "purged" || to.Chain != 5 || to.Reason == v1alpha1.ReasonArchiving {
 		t.Errorf("%+v", to)
+	}
+}
+
+// TestNeeded: what the window needs stays until the archiver knows it again. It may be nothing.
+func TestNeeded(t *testing.T) {
+	to := v1alpha1.ArchiveStatus{Needed: []string{"b0"}}
+	for _, c := range []struct{ reports, want []string }{
+		{nil, []string{"b0"}}, {[]string{"b2", "b1"}, []string{"b2", "b1"}}, {nil, []string{"b2", "b1"}}, {[]string{}, nil},
+	} {
+		Decide(&to, with(func(f *Facts) { f.Archived.Needed = c.reports }))
+		if !slices.Equal(to.Needed, c.want) {
+			t.Errorf("%v is reported: %v", c.reports, to.Needed)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 		next.Message = "kept until you delete them: " + strings.Join(kept, "; ")
 	}
 	notice := notice(f.Schedule, f.Now)
-	old := expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), increments.Broken(f.Backups), f.windowEnd())
+	old := expired(own, *f.Store.Spec.Retention, reachedFrom(f.Cluster, f.Store), increments.Broken(f.Backups), f.windowEnd())
 	for _, b := range increments.Needless(old, f.Backups) { // a chain goes when nothing of it is kept
 		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
@@ -135,9 +135,9 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 
 // expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
-// replaced it, except for the last few. base is the ID of the backup that the cluster's archive leads from, broken
+// replaced it, except for the last few. reached are the IDs of the backups that the cluster's archive leads from, broken
 // those of backups that a damaged one is needed for.
-func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base string, broken map[string]bool,
+func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, reached []string, broken map[string]bool,
 	now time.Time) (out []*v1alpha1.GaleraBackup) {
 	own, order := increments.InOrder(own)
 	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
@@ -160,7 +160,7 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base 
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
 		all[i] = retention.Backup{At: increments.Completed(b), Order: order[b], Base: b.Status.GTID != "",
-			Reached: base != "" && b.Status.ID == base}
+			Reached: b.Status.ID != "" && slices.Contains(reached, b.Status.ID)}
 	}
 	for _, i := range retention.Expired(all, policy, now) {
 		out = append(out, good[i])
@@ -190,12 +190,13 @@ func (f Facts) windowEnd() time.Time {
 	return f.Now
 }
 
-// baseOf is the ID of the backup that the archive of a cluster in a store leads from, "" when it is not known.
-func baseOf(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) string {
+// reachedFrom are the IDs of the backups that the archive of a cluster in a store leads from, to its end, or to points
+// in time of its window.
+func reachedFrom(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) []string {
 	if c.Status.Backup == nil || c.Spec.Backup == nil || c.Spec.Backup.StoreRef.Name != s.Name {
-		return ""
+		return nil
 	}
-	return c.Status.Backup.Base
+	return append([]string{c.Status.Backup.Base}, c.Status.Backup.Needed...)
 }
 
 // failures are the older of a schedule's backups that have failed. Nothing is stored of them.

@@ -82,11 +82,11 @@ func window(d time.Duration) func(*Facts) {
 	}
 }
 
-// leadsFrom has the cluster's archive in a store lead from a backup.
-func leadsFrom(store, id string) func(*Facts) {
+// leadsFrom has the cluster's archive in a store lead from a backup to its end, and need others.
+func leadsFrom(store, id string, needed ...string) func(*Facts) {
 	return func(f *Facts) {
 		f.Cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: store}}
-		f.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Base: id}
+		f.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Base: id, Needed: needed}
 		f.Store.Name = "offsite"
 	}
 }
@@ -247,6 +247,13 @@ func TestRetain(t *testing.T) {
 		"of two before the window the archive leads from another": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
 			has("b", "02", withGTID, withID("b")), has("c", "03", withGTID, withID("c")), has("d", "20"),
 			leadsFrom("offsite", "a")), "b", ""},
+		"an earlier chain leads from another": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID, withID("b")), has("c", "03", withGTID, withID("c")), has("d", "20"),
+			leadsFrom("offsite", "d", "a")), "b", ""},
+		"none does": {kept(window(5*day), has("a", "01", withGTID), has("b", "02", withGTID), has("d", "20"),
+			leadsFrom("offsite", "")), "a", ""},
+		"in another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")), has("c", "03", withGTID),
+			has("d", "20"), leadsFrom("other", "d", "a")), "a", ""},
 		"it was seen before": {kept(window(5*day), has("a", "01"), has("b", "17", seen("02")), has("c", "20")), "a", ""},
 		"what is seen is that it is not": {kept(window(5*day), has("a", "01"), has("b", "02", seen("18"), unseen),
 			has("c", "20")), "a b", ""},

@@ -3,6 +3,7 @@ package taking
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,6 +113,11 @@ func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 		manifest.Dir(c.Namespace, c.Name, string(c.UID)) != b.Status.Directory {
 		return ""
 	}
+	why := fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup "+
+		"is older than the window", c.Namespace, c.Name)
+	if slices.Contains(c.Status.Backup.Needed, b.Status.ID) {
+		return why
+	}
 	begin := r.archiveEnd(c).Add(-r.Window(c))
 	for i := range r.Backups {
 		o := &r.Backups[i]
@@ -122,8 +128,7 @@ func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup "+
-		"is older than the window", c.Namespace, c.Name)
+	return why
 }
 
 // made is when a backup was complete, at the earliest. The object of an import is younger.

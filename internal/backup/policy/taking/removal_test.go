@@ -124,12 +124,17 @@ func TestKept(t *testing.T) {
 	base := func(id string) func(*Removal) {
 		return func(r *Removal) { r.Clusters[0].Status.Backup.Base = id }
 	}
+	needed := func(ids ...string) func(*Removal) {
+		return func(r *Removal) { r.Clusters[0].Status.Backup.Needed = ids }
+	}
 	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
 		change func(*Removal)
 		says   string // "" if it goes
 	}{
 		"the window, whose archive was begun anew": {based(), needs},
+		"a later one, and the archive needs it":    {based(later(73), needed("y", "x")), needs},
+		"it needs another one":                     {based(later(73), needed("y")), ""},
 		"that is no base":                          {based(func(r *Removal) { r.Backup.Status.GTID = "" }), ""},
 		"without a time":                           {based(func(r *Removal) { r.Backup.Status.CompletedAt = nil }), ""},
 		"the window of another cluster":            {based(func(r *Removal) { r.Clusters[0].UID = "ffff" }), ""},
