@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,9 @@ const nodeScript = `exec mariadbd --no-defaults --datadir=/var/lib/mysql/data --
 // startNode starts one on the last copy, whose data have the position to follow from.
 func (w *world) startNode(ctx context.Context) error {
 	w.node = w.source + "-node"
+	if w.last == "" {
+		return errors.New("there is no copy to start a node on")
+	}
 	if _, err := harness.Docker(ctx, "run", "-d", "--name", w.node, "--user", fmt.Sprint(mysqlID), "-v",
 		filepath.Join(w.last, "data")+":/var/lib/mysql/data", "--entrypoint=sh", w.image, "-c",
 		fmt.Sprintf(nodeScript, "2", w.pool)); err != nil {
@@ -44,7 +48,7 @@ func (w *world) catchUp(ctx context.Context) (written, applied float64, err erro
 			return 0, 0, err
 		}
 	}
-	out, err := harness.Docker(ctx, "run", "--rm", "--network", "container:"+w.source, w.sysbench, "sysbench",
+	out, err := w.runTurn(ctx, "--network", "container:"+w.source, w.sysbench, "sysbench",
 		"oltp_write_only", "--db-driver=mysql", "--mysql-host=127.0.0.1", "--mysql-user=mover", "--mysql-password=secret",
 		fmt.Sprint("--tables=", w.tables), fmt.Sprint("--table-size=", w.rows), fmt.Sprint("--threads=", w.threads),
 		fmt.Sprint("--time=", w.turn.Seconds()), "--mysql-ignore-errors=1020,1205,1213", "run")
@@ -67,15 +71,34 @@ func (w *world) catchUp(ctx context.Context) (written, applied float64, err erro
 		return 0, 0, err
 	}
 	from := time.Now()
-	reached, err := w.query(ctx, w.node, "/tmp/s", "START SLAVE; SELECT MASTER_GTID_WAIT('"+position+
-		"', 1800); STOP SLAVE")
-	if err != nil {
+	if err := w.awaitPosition(ctx, position); err != nil {
 		return 0, 0, err
 	}
 	took := time.Since(from)
-	if reached != "0" {
-		status, _ := w.query(ctx, w.node, "/tmp/s", "SHOW SLAVE STATUS\\G")
-		return 0, 0, fmt.Errorf("the node did not reach %s:\n%s", position, status)
+	_, err = w.query(ctx, w.node, "/tmp/s", "STOP SLAVE")
+	return written, count / took.Seconds(), err
+}
+
+// stopped is a channel that has ended with an error.
+var stopped = regexp.MustCompile(`Last_SQL_Errno: [1-9]`)
+
+// awaitPosition has the node apply what there is until a position.
+func (w *world) awaitPosition(ctx context.Context, position string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, turnTime, fmt.Errorf("not within %s", turnTime))
+	defer cancel()
+	wait := "SELECT MASTER_GTID_WAIT('" + position + "', 5)"
+	for statements := "START SLAVE; " + wait; ; statements = wait {
+		reached, err := w.query(ctx, w.node, "/tmp/s", statements)
+		if reached == "0" && err == nil {
+			return nil
+		}
+		status, also := w.query(context.WithoutCancel(ctx), w.node, "/tmp/s", "SHOW SLAVE STATUS\\G")
+		cause := errors.Join(context.Cause(ctx), err, also)
+		if cause == nil && stopped.MatchString(status) {
+			cause = errors.New("its channel has stopped")
+		}
+		if cause != nil {
+			return fmt.Errorf("the node did not reach %s: %w\n%s", position, cause, status)
+		}
 	}
-	return written, count / took.Seconds(), nil
 }

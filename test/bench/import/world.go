@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,8 +21,10 @@ const (
 	mysqlID = 999
 	// history is the UUID of the history that each copy begins.
 	history = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
-	// waitTime bounds how long a server may take to start.
-	waitTime = 3 * time.Minute
+	// waitTime bounds how long a server may take to start, and turnTime how long one turn may take.
+	waitTime, turnTime = 3 * time.Minute, 10 * time.Minute
+	// turnSuffix is what the name of the container of a turn ends with.
+	turnSuffix = "-turn"
 )
 
 // turn is how long a way took: all of it, and mariadb-dump into mariadb alone.
@@ -47,22 +48,42 @@ func newWorld(o options) (*world, error) {
 		return nil, err
 	}
 	program, err := filepath.Abs(o.program)
+	if err == nil {
+		_, err = os.Stat(program) // Docker would make a folder of that name
+	}
 	o.program = program
 	name := "galera-import-" + strings.ToLower(rand.Text()[:8])
 	//nolint:gosec // the database's user reads it
 	return &world{options: o, dir: dir, source: name}, errors.Join(err, os.Chmod(dir, 0o755))
 }
 
+// remove removes the containers, also those that an interrupted turn has left, and all data.
 func (w *world) remove() error {
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), waitTime)
+	defer cancel()
 	var errs []error
-	for _, name := range []string{w.node, w.source} {
-		if name != "" {
-			_, err := harness.Docker(ctx, "rm", "-f", "-v", name)
-			errs = append(errs, err)
-		}
+	for _, name := range []string{w.source + turnSuffix, w.source + "-node", w.source} {
+		_, err := harness.Docker(ctx, "rm", "-f", "-v", name)
+		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
+}
+
+// runTurn runs a container of one turn until it ends.
+func (w *world) runTurn(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, turnTime, fmt.Errorf("not within %s", turnTime))
+	defer cancel()
+	out, err := harness.Docker(ctx, append([]string{"run", "--rm", "--name", w.source + turnSuffix}, args...)...)
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	return out, err
+}
+
+// folder makes one that the database's user owns.
+func folder(path string) error {
+	//nolint:gosec // the database's user reads it
+	return errors.Join(os.MkdirAll(path, 0o755), os.Chown(path, mysqlID, mysqlID))
 }
 
 // createSource starts a plain server, and fills it.
@@ -86,9 +107,9 @@ func (w *world) createSource(ctx context.Context) error {
 	statements := "CREATE DATABASE sbtest; CREATE USER mover IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO mover; "
 	for i := 1; i <= w.tables; i++ {
 		statements += fmt.Sprintf("CREATE TABLE sbtest.sbtest%d (id INT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, "+
-			"c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k)); INSERT INTO sbtest.sbtest%d SELECT seq, "+
-			"CRC32(seq) %% %d, LEFT(CONCAT(SHA1(seq), SHA1(-seq), SHA1(seq * 7)), 119), SHA1(seq + 1) FROM "+
-			"sbtest.seq_1_to_%d; ANALYZE TABLE sbtest.sbtest%d; ", i, i, w.rows, w.rows, i)
+			"c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k)); SET sql_log_bin = 0; INSERT INTO sbtest.sbtest%d "+
+			"SELECT seq, CRC32(seq) %% %d, LEFT(CONCAT(SHA1(seq), SHA1(-seq), SHA1(seq * 7)), 119), SHA1(seq + 1) FROM "+
+			"sbtest.seq_1_to_%d; SET sql_log_bin = 1; ANALYZE TABLE sbtest.sbtest%d; ", i, i, w.rows, w.rows, i)
 	}
 	if _, err := w.query(ctx, w.source, "/tmp/s", statements); err != nil {
 		return err
@@ -125,58 +146,19 @@ func (w *world) serves(ctx context.Context, name, socket string) error {
 	}
 }
 
-// handScript is what a person does. The server is that of the Job: without a binary log, and without writing each
-// transaction to the disk.
-const handScript = `mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal \
-  --datadir=/var/lib/mysql/d >/dev/null
-mariadbd --no-defaults --datadir=/var/lib/mysql/d --socket=/tmp/s --pid-file=/tmp/pid --skip-networking \
-  --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=%dM --max-allowed-packet=1G >/tmp/log 2>&1 &
-until mariadb -uroot -S /tmp/s -e 'SELECT 1' >/dev/null 2>&1; do sleep 0.1; done
-from=$(date +%%s%%N)
-mariadb-dump --host=%s --user=mover --password=secret --skip-ssl --single-transaction --routines --triggers --events \
-  --skip-add-locks --databases sbtest | mariadb -uroot -S /tmp/s
-echo "copied $(($(date +%%s%%N) - from))"
-kill $(cat /tmp/pid)
-wait`
-
-var copied = regexp.MustCompile(`copied (\d+)`)
-
-// byHand copies with mariadb-dump.
-func (w *world) byHand(ctx context.Context) (turn, error) {
-	from := time.Now()
-	out, err := harness.Docker(ctx, "run", "--rm", "-v", "/var/lib/mysql", "--user", fmt.Sprint(mysqlID),
-		"--entrypoint=sh", w.image, "-euc", fmt.Sprintf(handScript, w.pool, w.address))
-	took := turn{all: time.Since(from)}
-	if err != nil {
-		return took, err
-	}
-	found := copied.FindStringSubmatch(out)
-	if found == nil {
-		return took, fmt.Errorf("nothing was copied: %s", out)
-	}
-	nanoseconds, err := strconv.ParseInt(found[1], 10, 64)
-	took.dump = time.Duration(nanoseconds)
-	return took, err
-}
-
 // byJob copies with the program of the Job.
 func (w *world) byJob(ctx context.Context) (turn, error) {
 	w.copies++
 	base := filepath.Join(w.dir, fmt.Sprint("copy-", w.copies))
 	volume, source, result := filepath.Join(base, "volume"), filepath.Join(base, "source"), filepath.Join(base, "result")
-	for _, dir := range []string{volume, source} {
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the database's user reads it
-			return turn{}, err
-		}
+	if err := errors.Join(folder(volume), folder(source)); err != nil {
+		return turn{}, err
 	}
 	for name, text := range map[string]string{filepath.Join(source, task.SourceUser): "mover",
 		filepath.Join(source, task.SourcePassword): "secret", result: ""} {
 		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), os.Chown(name, mysqlID, mysqlID)); err != nil {
 			return turn{}, err
 		}
-	}
-	if err := os.Chown(volume, mysqlID, mysqlID); err != nil {
-		return turn{}, err
 	}
 	text, err := json.Marshal(task.Task{Import: &task.External{Host: w.address, Port: 3306, Plain: true, Follow: true,
 		Connections: w.connections, ID: "external-1", History: history,
@@ -187,7 +169,7 @@ func (w *world) byJob(ctx context.Context) (turn, error) {
 	user := fmt.Sprint(mysqlID, ":", mysqlID)
 	owner := fmt.Sprintf(":uid=%d,mode=750", mysqlID)
 	from := time.Now()
-	_, err = harness.Docker(ctx, "run", "--rm", "--user", user, "--tmpfs", agentapi.RunDir+owner, "--tmpfs",
+	_, err = w.runTurn(ctx, "--user", user, "--tmpfs", agentapi.RunDir+owner, "--tmpfs",
 		agentapi.TmpDir+owner, "-v", volume+":"+agentapi.VolumeDir, "-v", source+":"+task.SourceDir+":ro",
 		"-v", result+":"+task.ResultFile, "-v", w.program+":/backup:ro", "-e", task.EnvTask+"="+string(text),
 		"--entrypoint", "/backup", w.image, "run")
