@@ -229,7 +229,7 @@ bench-join: stack ## Print how fast a node gets a full copy, encrypted and in cl
 .PHONY: bench-backup
 bench: bench-backup
 
-bench-backup: stack ## Print what backups and restores cost, by the operator and by hand, into a real S3 server on the local Kubernetes.
+bench-backup: stack ## Print what backups, restores and an archive cost, and how far a second site is behind, with a real S3 server on the local Kubernetes.
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/backup
 
 .PHONY: bench-scale
@@ -255,7 +255,7 @@ bench-cost: ## Print what a transaction costs three nodes, plain and with TLS, a
 .PHONY: bench-import
 bench: bench-import
 
-bench-import: build ## Print how fast another server is copied, by the Job and by mariadb-dump, and how fast a node catches up with it, in plain containers.
+bench-import: build ## Print how fast another server is copied, by the Job, by mariadb-dump and by mariadb-backup, and how fast a node catches up with it, in plain containers.
 	@hack/images.sh database database-old sysbench
 	@go run ./test/bench/import
 

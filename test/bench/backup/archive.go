@@ -101,9 +101,15 @@ func (b *bench) turn(ctx context.Context, a *arm) error {
 	if !a.archived {
 		return nil
 	}
-	return b.kube.Until(ctx, "all of it is archived", patience, func(ctx context.Context) (bool, string, error) {
-		through, err := b.through(ctx, a.cluster)
-		return through.After(end), through.String(), err
+	return b.awaitArchived(ctx, a.cluster, end)
+}
+
+// awaitArchived waits until all that was committed until a time is archived.
+func (b *bench) awaitArchived(ctx context.Context, c *harness.Cluster, until time.Time) error {
+	what := "the archiver of " + c.Name + " has stored all of it"
+	return b.kube.Until(ctx, what, patience, func(ctx context.Context) (bool, string, error) {
+		through, err := b.through(ctx, c)
+		return through.After(until), through.String(), err
 	})
 }
 

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"filippo.io/age"
@@ -21,8 +23,9 @@ import (
 )
 
 const (
-	longest  = time.Hour
-	patience = 15 * time.Minute
+	// longest bounds each part, patience each wait of it.
+	longest  = 40 * time.Minute
+	patience = 5 * time.Minute
 	// storeName is the GaleraBackupStore of all clusters.
 	storeName = "offsite"
 )
@@ -63,13 +66,13 @@ func main() {
 	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
 	flag.IntVar(&o.mebibytes, "size", 512, "MiB of data")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
-	flag.StringVar(&o.only, "only", "", "what to measure: backups, archive or site; empty: backups and archive")
+	flag.StringVar(&o.only, "only", "", "what to measure: backups, archive or site; empty: everything")
 	flag.DurationVar(&o.interval, "interval", 2*time.Second, "archive, site: spec.backup.pointInTime.interval")
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "archive, site: how long a turn's load is")
 	flag.IntVar(&o.connections, "connections", 8, "archive, site: how many connections write")
 	flag.Float64Var(&o.rate, "rate", 100, "site: transactions per second of the steady load")
 	flag.Parse()
-	if !o.wants(partBackups) && !o.wants(partArchive) && o.only != partSite {
+	if !o.wants(partBackups) && !o.wants(partArchive) && !o.wants(partSite) {
 		fmt.Fprintf(os.Stderr, "error: -only %s is not known: %s, %s or %s\n", o.only, partBackups, partArchive, partSite)
 		os.Exit(2)
 	}
@@ -80,10 +83,8 @@ func main() {
 }
 
 func run(o options) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
 	if err := harness.CheckRequirements(ctx); err != nil {
 		return err
 	}
@@ -111,19 +112,31 @@ func run(o options) (err error) {
 	if err := b.place(ctx); err != nil {
 		return err
 	}
-	if o.wants(partBackups) {
-		if err := b.backups(ctx); err != nil {
-			return err
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, io.Writer) error
+	}{{partBackups, b.backups}, {partArchive, b.archive}, {partSite, b.site}} {
+		if o.wants(part.name) {
+			if err := b.part(ctx, part.name, part.measure); err != nil {
+				return err
+			}
 		}
 	}
-	if o.wants(partArchive) {
-		if err := b.archive(ctx, os.Stdout); err != nil {
-			return err
+	return nil
+}
+
+// part measures one part, within a time of its own.
+func (b *bench) part(ctx context.Context, name string, measure func(context.Context, io.Writer) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("%s took longer than %s", name, longest))
+	defer cancel()
+	start := time.Now()
+	if err := measure(ctx, os.Stdout); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
 		}
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if o.only == partSite {
-		return b.site(ctx, os.Stdout)
-	}
+	b.kube.Log("%s: measured within %s", name, time.Since(start).Round(time.Second))
 	return nil
 }
 
@@ -145,7 +158,7 @@ func (b *bench) place(ctx context.Context) (err error) {
 }
 
 // backups measures backups and restores of a cluster with data in it.
-func (b *bench) backups(ctx context.Context) (err error) {
+func (b *bench) backups(ctx context.Context, to io.Writer) (err error) {
 	size := fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)
 	if b.cluster, err = b.kube.CreateCluster(ctx, harness.Build(b.namespace, "source", harness.Size(size))); err != nil {
 		return err
@@ -158,5 +171,5 @@ func (b *bench) backups(ctx context.Context) (err error) {
 		return err
 	}
 	results, err := b.measure(ctx)
-	return errors.Join(err, results.print(os.Stdout, b.options))
+	return errors.Join(err, results.print(to, b.options))
 }

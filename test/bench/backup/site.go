@@ -107,8 +107,9 @@ func (s *sites) account(ctx context.Context) error {
 		if err != nil {
 			return false, err.Error(), nil
 		}
-		return true, "", s.kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace,
+		err = s.kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace,
 			Name: streamSecret}, Data: b.Data})
+		return err == nil || apierrors.IsAlreadyExists(err), "", err
 	})
 }
 
@@ -121,9 +122,17 @@ func (s *sites) turn(ctx context.Context, w *mode) error {
 	defer stop()
 	lagging := make(chan error, 1)
 	go func() { lagging <- s.beat(beating, w) }()
+	before := len(w.lag)
 	_, err := load(ctx, s.first, s.options.connections, s.options.rate, s.options.duration)
 	stop()
-	if err := errors.Join(err, <-lagging, s.level(ctx)); err != nil {
+	if err := errors.Join(err, <-lagging); err != nil {
+		return err
+	}
+	if len(w.lag) == before {
+		return fmt.Errorf("nothing that was written within %s was there before its end: choose a longer -duration",
+			s.options.duration)
+	}
+	if err := s.level(ctx); err != nil {
 		return err
 	}
 	return s.catchUp(ctx, w)
@@ -190,10 +199,19 @@ func (s *sites) beat(ctx context.Context, w *mode) error {
 }
 
 // catchUp has the first site written to while the second one has no source, and then measures how fast that is applied.
-// By a stream, nothing of it is archived meanwhile.
+// By a stream, nothing of it is archived meanwhile, and all of it at the end, so that no turn pays for another one. All
+// that was written before is archived first: a source that begins to stream shows with the archive's last transaction
+// that the history is the same.
 func (s *sites) catchUp(ctx context.Context, w *mode) (err error) {
 	if w.endpoints != nil {
-		defer func() { err = errors.Join(err, s.kube.Network().Heal(context.WithoutCancel(ctx)), s.level(ctx)) }()
+		if err := s.archived(ctx); err != nil {
+			return err
+		}
+		defer func() {
+			if err = errors.Join(err, s.kube.Network().Heal(context.WithoutCancel(ctx))); err == nil {
+				err = s.archived(ctx)
+			}
+		}()
 		if err := s.cutArchiver(ctx); err != nil {
 			return err
 		}
@@ -207,19 +225,21 @@ func (s *sites) catchUp(ctx context.Context, w *mode) (err error) {
 	}
 	w.written = append(w.written, written)
 	if w.endpoints == nil { // all of it is archived before it is applied
-		end := time.Now()
-		if err := s.kube.Until(ctx, "all of it is archived", patience, func(ctx context.Context) (bool, string, error) {
-			through, err := s.through(ctx, s.first)
-			return through.After(end), through.String(), err
-		}); err != nil {
+		if err := s.archived(ctx); err != nil {
 			return err
 		}
 	}
 	applied, err := s.apply(ctx)
+	if err != nil {
+		return err
+	}
 	w.applied = append(w.applied, applied)
 	s.kube.Log("%s: %.0f transactions/s written, %.0f applied", w.name, written, applied)
-	return err
+	return nil
 }
+
+// archived waits until all that was written until now is.
+func (s *sites) archived(ctx context.Context) error { return s.awaitArchived(ctx, s.first, time.Now()) }
 
 func (s *sites) cutArchiver(ctx context.Context) error {
 	c, err := s.first.Get(ctx)
@@ -266,8 +286,8 @@ func (s *sites) pause(ctx context.Context, paused bool) error {
 	})
 }
 
-// apply has the second site go on, and returns how many transactions it applies in a second: from the first one that it
-// applies to the last one.
+// apply has the second site go on, and returns how many transactions it applies in a second: from when it was last seen
+// to have applied none of them to the last one.
 func (s *sites) apply(ctx context.Context) (perSecond float64, err error) {
 	last, err := s.position(ctx, s.first)
 	if err != nil {
@@ -280,17 +300,17 @@ func (s *sites) apply(ctx context.Context) (perSecond float64, err error) {
 	if err := s.pause(ctx, false); err != nil {
 		return 0, err
 	}
-	var from time.Time
-	var first int64
+	from := time.Now()
 	applied := func(ctx context.Context) (bool, string, error) {
 		now, err := s.position(ctx, s.second)
-		if from.IsZero() && now > before {
-			from, first = time.Now(), now
+		if err != nil {
+			return false, err.Error(), err
 		}
-		if now == last {
-			perSecond = float64(last-first) / time.Since(from).Seconds()
+		if now == before {
+			from = time.Now()
 		}
-		return now == last, fmt.Sprintf("%d of %d", now, last), err
+		perSecond = float64(now-before) / time.Since(from).Seconds()
+		return now >= last, fmt.Sprintf("%d of %d", now, last), nil
 	}
 	err = s.kube.Until(ctx, "the second site has applied all of it", patience, applied)
 	return perSecond, err
@@ -304,7 +324,10 @@ func (s *sites) level(ctx context.Context) error {
 	}
 	return s.kube.Until(ctx, "the second site is level", patience, func(ctx context.Context) (bool, string, error) {
 		now, err := s.position(ctx, s.second)
-		return now >= last, fmt.Sprintf("%d of %d", now, last), err
+		if err != nil {
+			return false, err.Error(), err
+		}
+		return now >= last, fmt.Sprintf("%d of %d", now, last), nil
 	})
 }
 
@@ -355,10 +378,11 @@ func printModes(to io.Writer, modes []*mode, o options) error {
 		for i := range w.applied {
 			ratios = append(ratios, fmt.Sprintf("%.2f", w.applied[i]/w.written[i]))
 		}
-		_, _ = fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%s\n", w.name, middle(w.written), middle(w.applied), strings.Join(ratios, " "))
+		_, _ = fmt.Fprintf(t, "%s\t%.0f\t%.0f\t%s\n", w.name, middle(w.written), middle(w.applied),
+			strings.Join(ratios, " "))
 	}
-	_, _ = fmt.Fprintf(t, "\none node at each site, archived every %s; lag at %.0f transactions/s for %s (a beat every %s is "+
-		"a part of it); caught up with what %d connections wrote in %s; %d rounds in turns\n", o.interval, o.rate,
+	_, _ = fmt.Fprintf(t, "\none node at each site, archived every %s; lag at %.0f transactions/s for %s (a beat every "+
+		"%s is a part of it); caught up with what %d connections wrote in %s; %d rounds in turns\n", o.interval, o.rate,
 		o.duration, beatEvery, o.connections, o.duration, o.rounds)
 	return t.Flush()
 }
