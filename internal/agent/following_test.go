@@ -43,7 +43,7 @@ func TestFollowing(t *testing.T) {
 				{"a copy of the source forms a cluster", false, s.form},
 				{"the channel runs on one node", false, func() { s.runsOn(0) }},
 				{"no node accepts writes", false, s.refused},
-				{"the primary moves", false, func() { s.primary(1); s.runsOn(1) }},
+				{"the primary moves", false, func() { began := time.Now(); s.primary(1); s.moved(1, began) }},
 				{"the node with the channel is killed", false, s.killed},
 				{"it comes back", true, s.comesBack},
 				{"a node gets a full copy, and runs the channel", true, s.fullCopy},
@@ -261,14 +261,19 @@ func (s *following) app(i int) (string, error) {
 	return string(out), err
 }
 
+// moved waits until the channel has moved to a node, and logs how long that took.
+func (s *following) moved(to int, since time.Time) {
+	s.Helper()
+	s.world.nodes[to].until("running the channel", 90*time.Second,
+		func(r agentapi.Report) bool { return r.Channel == agentapi.TaskOn })
+	s.Logf("the channel has moved after %s", time.Since(since).Round(10*time.Millisecond))
+	s.runsOn(to)
+}
+
 func (s *following) killed() {
 	w := s.world
 	w.nodes[1].stop(false)
-	began := time.Now()
-	w.nodes[0].until("running the channel", 90*time.Second,
-		func(r agentapi.Report) bool { return r.Channel == agentapi.TaskOn })
-	s.Logf("the channel has moved after %s", time.Since(began).Round(100*time.Millisecond))
-	s.runsOn(0)
+	s.moved(0, time.Now())
 	w.nodes[1].start()
 	w.nodes[1].until("Synced", 2*time.Minute, synced(3))
 	if out, err := s.app(1); err == nil || !strings.Contains(out, "1290") {
