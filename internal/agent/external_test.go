@@ -131,11 +131,11 @@ func (n *node) copying(host string) []string {
 		check(t, os.Chown(name, mysqlUID, mysqlUID))
 	}
 	text, err := json.Marshal(task.Task{Import: &task.External{Host: host, Port: 3306, Plain: true, Users: true,
-		Connections: 3,
-		ID:          "external-1", History: importHistory}})
+		Connections: 3, MemoryBytes: 512 << 20, Settings: map[string]string{"innodb_buffer_pool_size": "400M"},
+		ID: "external-1", History: importHistory}})
 	check(t, err)
 	program := built.path(t, "backup", noCgo, "../../cmd/backup")
-	return []string{"--network", n.w.network, "--user", "999:999", "--read-only", "--cap-drop", "ALL", "--security-opt",
+	return []string{"--network", n.w.network, "--memory", "512m", "--user", "999:999", "--read-only", "--cap-drop", "ALL", "--security-opt",
 		"no-new-privileges", "--tmpfs", agentapi.RunDir + ":uid=999,mode=750", "--tmpfs", agentapi.TmpDir,
 		"-v", volume + ":" + agentapi.VolumeDir, "-v", source + ":" + task.SourceDir + ":ro", "-v", result + ":" +
 			task.ResultFile,
