@@ -167,14 +167,14 @@ func TestReported(t *testing.T) {
 }
 
 // TestRawTimes: the times of a segment's transactions, as their clients have set them: that of the first one, the
-// earliest and the latest.
+// earliest and the latest, and when the last one was read that says to be of before what was called archived.
 func TestRawTimes(t *testing.T) {
 	var times rawTimes
-	for _, minute := range []int{5, 3, 9, 7} {
-		times.add(noon.Add(time.Duration(minute) * time.Minute))
-	}
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
-	if !times.first.Equal(at(5)) || !times.earliest.Equal(at(3)) || !times.latest.Equal(at(9)) {
+	for i, minute := range []int{5, 3, 9, 4, 7} {
+		times.add(at(minute), at(5+i/4), at(20+i))
+	}
+	if times != (rawTimes{at(5), at(3), at(9), at(6), at(23)}) {
 		t.Errorf("%+v", times)
 	}
 }

@@ -54,6 +54,36 @@ func (a *archiver) times(before time.Time) binlog.Times {
 	return binlog.Between(a.through, a.late(before), a.at.LastTime)
 }
 
+// rawTimes are what the transactions of a segment say of their time.
+type rawTimes struct {
+	first, earliest, latest time.Time
+	archived                time.Time // what was called archived when the last one was read
+	overdue                 time.Time // when the last one was read that says to be of before that, the zero time for none
+}
+
+// add takes a transaction that says at of its time.
+func (t *rawTimes) add(at, archived, read time.Time) {
+	if t.first.IsZero() {
+		*t = rawTimes{first: at, earliest: at, latest: at}
+	}
+	if at.Before(t.earliest) {
+		t.earliest = at
+	}
+	if t.archived = archived; at.Before(archived) {
+		t.overdue = read
+	}
+	t.latest = binlog.Later(t.latest, at)
+}
+
+// bounds bound transactions that were read. How long ago that was does not go by a clock that may have been set.
+func (a *archiver) bounds(raw rawTimes, now time.Time) binlog.Times {
+	read := raw.overdue
+	if !raw.archived.Equal(a.through) { // another archiver has called a later time archived since
+		read = now
+	}
+	return a.times(now).Since(a.through, a.late(now).Add(-now.Sub(read)))
+}
+
 // aheadBy is how far a clock is ahead of the own one, which showed asked before it was read and answered after that.
 func aheadBy(clock, asked, answered time.Time) time.Duration {
 	switch asked, answered = asked.Round(0), answered.Round(0); {

@@ -234,7 +234,7 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 	if h.Held = r.held; h.Seqnos {
 		h.Held = max(h.Held, r.seqnos.last)
 	}
-	h.Times = r.times(time.Now())
+	h.Times = r.bounds(r.raw, time.Now())
 	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
 		h.Bound(r.raw.earliest)
 	if h.Through = r.archiver.through; h.LateCeiling.IsZero() {

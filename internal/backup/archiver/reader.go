@@ -49,19 +49,6 @@ type reader struct {
 	moved   time.Time // when it gave an event of a transaction
 }
 
-// rawTimes are what the transactions of a segment say of their time.
-type rawTimes struct{ first, earliest, latest time.Time }
-
-func (t *rawTimes) add(at time.Time) {
-	if t.first.IsZero() {
-		*t = rawTimes{at, at, at}
-	}
-	if at.Before(t.earliest) {
-		t.earliest = at
-	}
-	t.latest = binlog.Later(t.latest, at)
-}
-
 // read reads until something fails, and never returns nil.
 func (r *reader) read(ctx context.Context) error {
 	r.moved = time.Now()
@@ -319,7 +306,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 			h.PreviousHeld = max(h.PreviousHeld, r.stood.after.seqno)
 		}
 	}
-	r.raw.add(t.Time)
+	r.raw.add(t.Time, r.archiver.through, time.Now())
 	r.seqnos.add(t.Seqno)
 	if r.hole != nil {
 		h.Holes = append(h.Holes, *r.hole)

@@ -39,6 +39,17 @@ func Doubtful(after, early, late, latest time.Time) Times {
 	return t
 }
 
+// Since are the bounds where archived is a time that was called archived before these transactions, and read is when
+// the last one was read that says to be of before that, the zero time for none. One that was read more than the slack
+// after that time was committed after it: no clock that agrees with the archiver's is so far behind.
+func (t Times) Since(archived, read time.Time) Times {
+	if read.After(archived.Add(ClockSlack)) {
+		t.Floor = Later(t.Floor, archived)
+		t.Ceiling = Later(t.Ceiling, t.Floor)
+	}
+	return t
+}
+
 // Soonest is not after the commit of a transaction that was the first to say of itself first, as far as it was bounded.
 func (t Times) Soonest(first time.Time) time.Time {
 	if t.LateCeiling.IsZero() {

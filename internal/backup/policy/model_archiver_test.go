@@ -36,6 +36,7 @@ type archiver struct {
 	own   binlog.GTID // the last transaction that the node had when it was asked, and what follows it is after ends
 	ends  int64
 	first int64 // a seqno that the first transaction that was read is after
+	since archivedTimes
 }
 
 func (a *archiver) kill() { *a = archiver{} }
@@ -211,6 +212,7 @@ func (w *world) readOne(a *archiver) {
 	}
 	a.unsure, a.sure = time.Time{}, true
 	a.read = append(a.read, next)
+	w.sees(a)
 	for i := range w.nodes {
 		a.alike[i] = a.alike[i] || next.tx >= a.opened && !w.all[next.tx].unnamed &&
 			slices.ContainsFunc(w.nodes[i].log, func(e entry) bool { return e.tx == next.tx })

@@ -93,7 +93,29 @@ func (w *world) times(a *archiver, asked []int) binlog.Times {
 	if c.Doubt() > 0 {
 		return binlog.Doubtful(a.through, now.Add(c.Early), now.Add(c.Late), a.at.LastTime)
 	}
-	return w.between(a.through, now.Add(c.Late), a.at.LastTime)
+	t := w.between(a.through, now.Add(c.Late), a.at.LastTime)
+	if w.believing {
+		return t
+	}
+	read := a.since.overdue
+	if !a.since.archived.Equal(a.through) {
+		read = w.now
+	}
+	return t.Since(a.through, now.Add(c.Late-w.now.Sub(read)))
+}
+
+// archivedTimes are what was called archived when a transaction was read last, and when the last one was read that says
+// to be of before that.
+type archivedTimes struct{ archived, overdue time.Time }
+
+// sees notes that of the transaction that was read last.
+func (w *world) sees(a *archiver) {
+	if len(a.read) == 1 {
+		a.since = archivedTimes{}
+	}
+	if a.since.archived = a.through; w.all[a.read[len(a.read)-1].tx].raw.Before(a.through) {
+		a.since.overdue = w.now
+	}
 }
 
 // today is the time by which an archiver removes segments.
@@ -122,6 +144,8 @@ func init() {
 		minute(event{20, 0, 0}, event{23, 0, 0}))
 	mutants["an archiver knows no time that another one has stored"] = func(d *decisions) { d.outdated = true }
 	known["an archiver knows no time that another one has stored"] = unheard
+	mutants["a transaction is of the time that it says, whenever it is read"] = func(d *decisions) { d.believing = true }
+	known["a transaction is of the time that it says, whenever it is read"] = overdue
 	mutants["of two halves of the clocks, either may be right"] = func(d *decisions) {
 		d.clock = func(ahead map[string]time.Duration) policy.Clock {
 			c := policy.JudgeClock(ahead)
@@ -156,3 +180,9 @@ var halved = []event{{24, 99, 247}, {12, 703, 333}, {15, 794, 9}, {26, 415, 288}
 var unheard = []event{{0, 611, 125}, {2, 80, 408}, {3, 52, 443}, {27, 458, 268}, {12, 524, 607}, {5, 585, 159},
 	{11, 638, 327}, {9, 642, 752}, {2, 161, 171}, {24, 742, 884}, {5, 177, 484}, {22, 235, 895}, {1, 974, 723},
 	{3, 969, 185}, {22, 927, 979}}
+
+// overdue is a schedule in which a transaction of a node whose clock is behind is read minutes after the archive was
+// called complete.
+var overdue = []event{{2, 921, 978}, {0, 761, 805}, {4, 408, 823}, {12, 907, 258}, {27, 865, 274}, {20, 554, 221},
+	{9, 828, 230}, {16, 826, 634}, {20, 322, 655}, {3, 881, 512}, {0, 520, 743}, {20, 504, 403}, {6, 548, 142},
+	{11, 905, 400}, {8, 490, 128}}

@@ -104,8 +104,8 @@ type decisions struct {
 	outdated bool // archivers know no time that another one has stored since
 	eager    bool // archivers take what a node has when it is asked for read
 	certain  bool // restores heed no seqno that no node has shown to be Galera's
-	// heedless restores apply by number what a base lacks.
-	heedless bool
+	// heedless restores apply by number what a base lacks, believing archivers believe times that are read late.
+	heedless, believing bool
 	// overwriting archivers store a segment in the place of another one.
 	overwriting bool
 	// hasty restores take a GTID for that of a later line of history, too.
