@@ -35,7 +35,7 @@ func TestFollowedArchive(t *testing.T) {
 			says: []string{"The archive is not served: the store does not answer"}},
 		"is refused": {channel: &refused, want: "False ChannelStopped", stalled: v1alpha1.ReasonArchiveRefused,
 			says: []string{"there is a gap in the archive: 7 follows 5. ", "kubectl delete galeracluster",
-				"set spec.cutover.gtid to 0-1-7"}},
+				"set spec.cutover.gtid to 0-1-7", "and spec.cutover.uid to i"}},
 		"is refused during a cutover": {channel: &refused, cutover: true, want: "False ChannelStopped",
 			stalled: v1alpha1.ReasonArchiveRefused, says: []string{"set spec.cutover.gtid to 0-1-7"}},
 		"is refused, and a node accepts writes": {channel: &refused, cutover: true, open: true, want: "False ChannelStopped"},
@@ -44,8 +44,8 @@ func TestFollowedArchive(t *testing.T) {
 	} {
 		in := healthy()
 		c := in.Facts.Cluster
-		c.Namespace = "site"
-		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		c.Namespace, c.Status.Identity = "site", "i"
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"}, Replaces: "4-bbbbbbbb",
 			Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
 		archive := &v1alpha1.FollowedArchive{GTID: "0-1-7", Through: new(metav1.NewTime(time.Unix(1e9, 0))),
 			Message: tc.message}
