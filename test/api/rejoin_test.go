@@ -36,11 +36,16 @@ func TestRejoinIsAdmitted(t *testing.T) {
 	c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
 		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	must(t, kube.Create(ctx, c))
-	change := func(edit func()) error {
+	try := func(edit func(), opts ...client.UpdateOption) error {
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
 		edit()
-		return kube.Update(ctx, c)
+		return kube.Update(ctx, c, opts...)
 	}
+	refuses := func(want string, edit func()) {
+		t.Helper()
+		mustSay(t, try(edit, client.DryRunAll), want)
+	}
+	change := func(edit func()) { t.Helper(); must(t, try(edit)) }
 	state := func(edit func(*v1alpha1.GaleraClusterStatus)) {
 		t.Helper()
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
@@ -48,63 +53,90 @@ func TestRejoinIsAdmitted(t *testing.T) {
 		c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid,
 			GTID: "0-1-7", Surplus: new(int64(0))}
 		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken}
-		c.Status.Reseed, c.Status.Identity = nil, string(c.UID)
+		c.Status.Reseed, c.Status.Replication, c.Status.Identity = nil, nil, string(c.UID)
 		edit(&c.Status)
 		must(t, kube.Status().Update(ctx, c))
 	}
+	asIs := func(*v1alpha1.GaleraClusterStatus) {}
 	follow := func() {
 		c.Spec.ReplicaOf = replica()
 		c.Spec.ReplicaOf.Replaces, c.Spec.ReplicaOf.Cluster.UID = "4-bbbbbbbb", uid
 	}
 	none := func() { c.Spec.ReplicaOf = nil }
-	const refused = "set replaces to status.superseded.id"
+	elsewhere := func() { c.Spec.ReplicaOf.StoreRef.Name = "elsewhere" }
+	const refused, follows, kept = "set replaces to status.superseded.id", "run kubectl galera cutover",
+		"cannot be taken back"
 	for name, edit := range map[string]func(*v1alpha1.GaleraClusterStatus){
-		"nothing has":            func(s *v1alpha1.GaleraClusterStatus) { s.Superseded = nil },
-		"another record":         func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.ID = "5-bbbbbbbb" },
-		"another cluster":        func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.UID = "cccccccc" },
-		"it lacks one":           func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.Surplus = new(int64(1)) },
-		"what it lacks":          func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.Surplus = nil },
-		"it was not planned":     func(s *v1alpha1.GaleraClusterStatus) { s.SwitchSite = nil },
-		"that was taken back":    func(s *v1alpha1.GaleraClusterStatus) { s.SwitchSite.Phase = v1alpha1.SwitchTakenBack },
-		"it is emptied, somehow": func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = emptying() },
+		"nothing has":           func(s *v1alpha1.GaleraClusterStatus) { s.Superseded = nil },
+		"another record":        func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.ID = "5-bbbbbbbb" },
+		"another cluster":       func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.UID = "cccccccc" },
+		"it lacks one":          func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.Surplus = new(int64(1)) },
+		"what it lacks":         func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.Surplus = nil },
+		"it was not planned":    func(s *v1alpha1.GaleraClusterStatus) { s.SwitchSite = nil },
+		"that was taken back":   func(s *v1alpha1.GaleraClusterStatus) { s.SwitchSite.Phase = v1alpha1.SwitchTakenBack },
+		"it is emptied, anyhow": func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = rejoiningIn(v1alpha1.ReseedEmptying) },
+		"it is copied, anyhow":  func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = rejoiningIn(v1alpha1.ReseedCopying) },
 	} {
 		t.Log(name)
 		state(edit)
-		mustSay(t, change(follow), refused)
+		refuses(refused, follow)
 	}
-	state(func(*v1alpha1.GaleraClusterStatus) {})
-	mustSay(t, change(func() {
-		follow()
-		c.Spec.ReplicaOf.Replaces = ""
-	}), refused)
-	mustSay(t, change(func() {
-		follow()
-		c.Spec.OverrulesPromotion = "4-bbbbbbbb"
-	}), "remove one of both")
-	mustSay(t, change(func() {
-		follow()
-		c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: "aaaaaaaa-1", To: v1alpha1.SiteCluster{Namespace: "site",
-			Name: "standby", UID: uid}}
-	}), refused)
-	must(t, change(follow))
-	must(t, change(func() { c.Spec.ReplicaOf.StoreRef.Name = "elsewhere" }))
-	must(t, change(none))
-	must(t, change(follow))
-	state(func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = emptying() })
-	mustSay(t, change(none), "run kubectl galera cutover")
-	mustSay(t, change(func() { c.Spec.ReplicaOf.StoreRef.Name = "elsewhere" }), refused)
+	state(func(s *v1alpha1.GaleraClusterStatus) { s.Superseded.ID = "3-cccccccc" })
+	change(func() { c.Spec.OverrulesPromotion = "3-cccccccc" })
+	state(asIs)
+	for name, edit := range map[string]func(){
+		"which record": func() { c.Spec.ReplicaOf.Replaces = "" },
+		"which one":    func() { c.Spec.ReplicaOf.Cluster.UID = "" },
+		"it is to have another one take over": func() {
+			c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: "aaaaaaaa-1", To: v1alpha1.SiteCluster{Namespace: "site",
+				Name: "standby", UID: uid}}
+		},
+	} {
+		t.Log(name)
+		refuses(refused, func() { follow(); edit() })
+	}
+	refuses("remove one of both", func() { follow(); c.Spec.OverrulesPromotion = "4-bbbbbbbb" })
+	change(follow)
+	change(elsewhere)
+	change(none)
+	change(follow)
+	state(func(s *v1alpha1.GaleraClusterStatus) { // another cluster has taken over since
+		s.Superseded.ID, s.Reseed = "5-cccccccc", rejoiningIn(v1alpha1.ReseedChecking)
+	})
+	must(t, try(none, client.DryRunAll))
+	refuses(refused, elsewhere)
+	for _, phase := range []string{v1alpha1.ReseedEmptying, v1alpha1.ReseedCopying} {
+		state(func(s *v1alpha1.GaleraClusterStatus) { s.Reseed = rejoiningIn(phase) })
+		refuses(follows, none)
+		refuses(refused, elsewhere)
+	}
 	state(func(s *v1alpha1.GaleraClusterStatus) {
+		s.Superseded.ID, s.Replication = "9-bbbbbbbb", &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
+	})
+	refuses(follows, none)
+	follower := func(s *v1alpha1.GaleraClusterStatus) {
 		s.Superseded, s.Replication = nil, &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
+	}
+	state(follower)
+	refuses(follows, none)
+	change(func() {
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: c.Status.Identity, WithoutRecord: true,
+			Token: &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", Segment: 7, Checksum: "checksum-7", From: uid, To: uid}}
 	})
-	mustSay(t, change(none), "run kubectl galera cutover")
-	must(t, change(func() { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: c.Status.Identity} }))
-
-	mustSay(t, change(func() { c.Spec.Cutover = nil }), "cannot be taken back")
-	state(func(s *v1alpha1.GaleraClusterStatus) { // it has taken over, and the other one from it, again
+	state(func(s *v1alpha1.GaleraClusterStatus) { // the other one has taken over again, somehow, while it follows
+		follower(s)
+		s.Superseded = &v1alpha1.SupersededStatus{ID: "9-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid}
+	})
+	refuses("withoutRecord cannot be taken back", func() { c.Spec.Cutover = nil })
+	independent := func(s *v1alpha1.GaleraClusterStatus) {
 		s.Superseded.ID, s.Replication = "9-bbbbbbbb", &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
-	})
-	mustSay(t, change(func() { c.Spec.Cutover = nil }), "cannot be taken back")
-	must(t, change(func() { c.Spec.Cutover, c.Spec.ReplicaOf.Replaces = nil, "9-bbbbbbbb" }))
+	}
+	state(func(s *v1alpha1.GaleraClusterStatus) { independent(s); s.Superseded = nil })
+	refuses(kept, func() { c.Spec.Cutover = nil })
+	state(independent)
+	refuses(kept, func() { c.Spec.Cutover = nil })
+	refuses(refused, func() { c.Spec.ReplicaOf.Replaces = "9-bbbbbbbb" })
+	change(func() { c.Spec.Cutover, c.Spec.ReplicaOf.Replaces = nil, "9-bbbbbbbb" })
 }
 
 // TestCutoverOfBeforeARejoin: an older manifest that puts spec.cutover back while the cluster is emptied to follow the
@@ -186,8 +218,8 @@ func TestCutoverOfBeforeARejoin(t *testing.T) {
 	must(t, old("", without))
 }
 
-func emptying() *v1alpha1.ReseedStatus {
-	return &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: v1alpha1.ReseedEmptying}
+func rejoiningIn(phase string) *v1alpha1.ReseedStatus {
+	return &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: phase}
 }
 
 // TestRejoin: a cluster that another one has taken over from keeps its nodes until a backup of that one is found. Then
