@@ -140,10 +140,14 @@ func (c *GaleraCluster) Bootstrap() *BootstrapFrom {
 }
 
 // Rejoins reports whether a cluster that another one has taken over from is to follow that one, and still has data of
-// its own: it follows nothing so far.
+// its own: it follows nothing so far. So it stays if yet another one turns out to have taken over.
 func Rejoins(c *GaleraCluster) bool {
-	r := c.Spec.ReplicaOf
-	return r != nil && c.Superseded() && c.Status.Superseded.ID == r.Replaces
+	r, begun := c.Spec.ReplicaOf, c.Status.Reseed
+	if r == nil || r.Replaces == "" || !c.Superseded() {
+		return false
+	}
+	return c.Status.Superseded.ID == r.Replaces || begun != nil && begun.Request == r.Replaces &&
+		(begun.Phase == ReseedChecking || begun.Phase == ReseedEmptying)
 }
 
 // BootstrapField is the field of the spec that Bootstrap is from.

@@ -20,6 +20,12 @@ func TestRejoining(t *testing.T) {
 		ServerID(c) != 0 {
 		t.Errorf("%+v", n)
 	}
+	c.Status.Superseded.ID, c.Status.Reseed = "5-cccccccc", &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb",
+		Phase: v1alpha1.ReseedChecking}
+	if n := NodeConfig(c, 1, agentapi.TLSConfig{}, Options{}); n.Follow != nil || !n.Refuse || n.Switching != 7 {
+		t.Errorf("yet another one has taken over, and it follows, with data of its own: %+v", n)
+	}
+	c.Status.Superseded.ID, c.Status.Reseed = "4-bbbbbbbb", nil
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
 	if before := ServerID(c); before == 0 {
 		t.Error("it would write in the domain 0")

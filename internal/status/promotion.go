@@ -163,7 +163,7 @@ func refuses(in Input, member string) bool {
 // rejoining is what a cluster waits for that is to follow the one which has taken over.
 func rejoining(c *v1alpha1.GaleraCluster) string {
 	r := c.Status.Reseed
-	if r == nil || r.Request != c.Status.Superseded.ID {
+	if r == nil || r.Request != c.Spec.ReplicaOf.Replaces {
 		return "that is about to begin"
 	}
 	return fmt.Sprintf("%s. To take that back, before nodes are removed: kubectl patch galeracluster %s -n %s "+

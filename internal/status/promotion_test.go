@@ -236,7 +236,9 @@ func TestSuperseded(t *testing.T) {
 	c.Status.Reseed = &v1alpha1.ReseedStatus{Request: "1-bbbbbbbb", Message: "no backup yet"}
 	reports(t, "it waits", superseded(in), v1alpha1.ReasonSuperseded, "no backup yet. To take that back",
 		`{"replicaOf":null}`)
-	c.Spec.ReplicaOf, c.Status.SwitchSite = nil, nil
+	c.Status.Reseed.Phase, s.ID = v1alpha1.ReseedChecking, "2-cccccccc"
+	reports(t, "by now another one has taken over", superseded(in), v1alpha1.ReasonSuperseded, "no backup yet. To take")
+	c.Spec.ReplicaOf, c.Status.SwitchSite, s.ID = nil, nil, "1-bbbbbbbb"
 	c.Spec.OverrulesPromotion = "1-bbbbbbbb"
 	reports(t, "overruled", superseded(in), "")
 }
@@ -296,6 +298,9 @@ func TestCutoverRemoved(t *testing.T) {
 		Promotion: &v1alpha1.PromotionRecord{GTID: "0-1-9", Message: "x"}}
 	reports(t, "removed", promotionRefused(in), v1alpha1.ReasonCutoverRemoved, "nor the other one",
 		`{"spec":{"cutover":{"gtid":"0-1-9","uid":"u"}}}`)
+	c.Spec.ReplicaOf.Replaces, c.Status.Identity = "4-bbbbbbbb", "i"
+	reports(t, "removed of one that has begun anew", promotionRefused(in), v1alpha1.ReasonCutoverRemoved, `"uid":"i"`)
+	c.Spec.ReplicaOf.Replaces = ""
 	c.Status.Replication.Promotion = nil
 	reports(t, "nothing is recorded", promotionRefused(in), "")
 }

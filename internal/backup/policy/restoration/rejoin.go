@@ -65,6 +65,10 @@ func notRejoined(f ReseedFacts) string {
 	c, s, by := f.Cluster, f.Cluster.Status.SwitchSite, f.Cluster.Status.Superseded
 	of := c.Spec.ReplicaOf.Cluster
 	switch {
+	case by.ID != c.Spec.ReplicaOf.Replaces:
+		return fmt.Sprintf("by now another takeover counts: status.superseded is %s, of %s/%s, and not "+
+			"spec.replicaOf.replaces, %s. Remove spec.replicaOf, or name that one", by.ID, by.Namespace, by.Name,
+			c.Spec.ReplicaOf.Replaces)
 	case s == nil || s.Phase != v1alpha1.SwitchTaken || s.Token == nil || s.Token.To != by.UID ||
 		s.Token.GTID != by.GTID || recordOf(s.Token) != by.ID:
 		return "the other cluster has not taken over with status.switchSite.token, so that it may lack transactions: " +

@@ -85,6 +85,8 @@ func TestRejoins(t *testing.T) {
 			"may lack transactions"},
 		"with another record": {of(func(c *v1alpha1.GaleraCluster) { c.Status.SwitchSite.Token.Number = 3 }),
 			"may lack transactions"},
+		"yet another one has taken over": {of(func(c *v1alpha1.GaleraCluster) { c.Status.Superseded.ID = "5-bbbbbbbb" }),
+			"status.superseded is 5-bbbbbbbb, of site/standby, and not spec.replicaOf.replaces, 4-bbbbbbbb"},
 		"another one is named": {of(func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf.Cluster.Name = "crm" }),
 			"has to name the cluster that has taken over: site/standby"},
 		"in another store": {facts(func(f *ReseedFacts) { f.Source.Store.Spec.S3.Bucket = "b" }), "another store"},
@@ -144,6 +146,22 @@ func TestRejoinsUntilItIsEmptied(t *testing.T) {
 	f.Cluster.Status.Superseded.Surplus = new(int64(1))
 	if act, r := f.pass(); act != ReseedWait || r.Phase != v1alpha1.ReseedChecking || r.Acknowledged || len(r.Claims) > 0 {
 		t.Errorf("it is emptied, although the other one lacks a transaction: %d %+v", act, r)
+	}
+	f.Cluster.Status.Superseded.Surplus = new(int64(0))
+	if _, r := f.pass(); r.Phase != v1alpha1.ReseedEmptying {
+		t.Fatalf("%+v", r)
+	}
+	f.Cluster.Status.Superseded.ID = "5-bbbbbbbb"
+	if act, r := f.pass(); act != ReseedWait || r.Phase != v1alpha1.ReseedChecking || r.Request != "4-bbbbbbbb" ||
+		f.Cluster.Follows() || !Reseeds(f.Cluster) {
+		t.Errorf("yet another one has taken over: %d %+v", act, r)
+	}
+	f.Cluster.Spec.ReplicaOf.Replaces = "5-bbbbbbbb" // a person names that one
+	if _, r := f.pass(); r.Phase != v1alpha1.ReseedCancelled {
+		t.Errorf("%+v", r)
+	}
+	if _, r := f.pass(); r.Phase != v1alpha1.ReseedChecking || r.Request != "5-bbbbbbbb" {
+		t.Errorf("that is not begun: %+v", r)
 	}
 	replica := f.Cluster.Spec.ReplicaOf
 	f.Cluster.Spec.ReplicaOf, f.Cluster.Annotations = nil, nil

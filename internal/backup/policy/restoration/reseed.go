@@ -57,7 +57,7 @@ func Reseeds(c *v1alpha1.GaleraCluster) bool {
 func asks(c *v1alpha1.GaleraCluster) string {
 	switch {
 	case v1alpha1.Rejoins(c):
-		return c.Status.Superseded.ID
+		return c.Spec.ReplicaOf.Replaces
 	case c.Status.Reseed.Replaced() != "": // an annotation is from before
 		return ""
 	}
