@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/join"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/datadir"
@@ -84,7 +85,7 @@ func (a *agent) loop(ctx context.Context) error {
 
 // step takes the next step and publishes; it reports whether the agent is done.
 func (a *agent) step() bool {
-	a.run.GiveUp()
+	a.run.GiveUp(join.Received(a.joiner.Join))
 	a.joiner.EndStalledSST()
 	a.joiner.EndStalledIST(time.Now())
 	s := a.situation()

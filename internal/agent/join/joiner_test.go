@@ -149,6 +149,21 @@ func TestTransferIsNotHung(t *testing.T) {
 	}
 }
 
+// TestReceived: a joiner has received something of an SST once its first byte is there.
+func TestReceived(t *testing.T) {
+	if Received(nil) {
+		t.Error("there is no join")
+	}
+	r := joiner(t)
+	r.Join, r.progress = &agentapi.Join{Phase: agentapi.JoinWaiting}, lifecycle.BeginSST(time.Now())
+	if Received(r.Join) {
+		t.Error("it is awaited")
+	}
+	if r.onObservation(lifecycle.SSTObservation{At: time.Now(), Bytes: 1}); !Received(r.Join) {
+		t.Error("a byte has arrived")
+	}
+}
+
 // TestCaughtUp: a join ends once, when its marker is gone and the node has applied what it missed.
 func TestCaughtUp(t *testing.T) {
 	at := time.Now()

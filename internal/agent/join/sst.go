@@ -185,6 +185,9 @@ func showProgress(j *agentapi.Join, p *lifecycle.SSTProgress, now time.Time) {
 	}
 }
 
+// Received reports whether some of a join's SST has arrived.
+func Received(j *agentapi.Join) bool { return j != nil && j.Phase != agentapi.JoinWaiting }
+
 // EndStalledSST kills mariadbd when its SST has stalled (lifecycle.SSTStalled).
 func (r *JoinerTracker) EndStalledSST() {
 	p := r.progress

@@ -10,6 +10,9 @@ import (
 
 func TestGiveUp(t *testing.T) {
 	nonPrimary := primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary })
+	donor := primary("a", func(p *agentapi.PeerView) {
+		p.Component, p.Donation = galera.ComponentNonPrimary, &agentapi.Donation{}
+	})
 	up := func(c galera.ComponentState) *agentapi.Server { return &agentapi.Server{Component: c} }
 	for name, c := range map[string]struct {
 		status *agentapi.Server
@@ -20,7 +23,12 @@ func TestGiveUp(t *testing.T) {
 		"joining":                     {nil, Run{Joining: true}, primary("a", nil), 0},
 		"no peer is Primary any more": {nil, Run{Joining: true}, nonPrimary, noPrimaryTimeout},
 		"no peer answers":             {nil, Run{Joining: true}, nil, noPeersTimeout},
-		"in a full transfer":          {nil, Run{Joining: true, SST: true}, nonPrimary, 0},
+		"in a full transfer":          {nil, Run{Joining: true, SST: true, Received: true}, nonPrimary, 0},
+		"its donor has begun":         {nil, Run{Joining: true, SST: true}, donor, 0},
+		"its donor is gone":           {nil, Run{Joining: true, SST: true}, nonPrimary, noPeersTimeout},
+		"waits for a donor":           {nil, Run{Joining: true, SST: true}, primary("a", nil), 0},
+		"its donor may be cut off":    {nil, Run{Joining: true, SST: true}, nil, 0},
+		"has the copy":                {up(galera.ComponentNonPrimary), Run{Joining: true, SST: true}, nonPrimary, 0},
 		"bootstrapping":               {nil, Run{}, nonPrimary, 0},
 		"served, busy":                {nil, Run{Served: true}, nonPrimary, 0},
 		"running":                     {up(galera.ComponentPrimary), Run{Served: true}, nil, 0},

@@ -94,7 +94,8 @@ func (r *Supervisor) EndTransfer(f *agentapi.Failure, donor string) {
 }
 
 // GiveUp ends mariadbd when Galera was disconnected from the group for good, or has no Primary component to join.
-func (r *Supervisor) GiveUp() {
+// received reports whether some of an SST has arrived.
+func (r *Supervisor) GiveUp(received bool) {
 	if r.Proc == nil || r.Leaving() {
 		return
 	}
@@ -102,9 +103,8 @@ func (r *Supervisor) GiveUp() {
 		r.giveUpSince = time.Time{}
 		return
 	}
-	why, timeout := lifecycle.GiveUp(lifecycle.Run{Server: r.Status, Joining: r.Note != nil, SST: r.Note != nil &&
-		r.Note.SST,
-		Served: r.Served, Peers: r.group.Views})
+	why, timeout := lifecycle.GiveUp(lifecycle.Run{Server: r.Status, Joining: r.Note != nil,
+		SST: r.Note != nil && r.Note.SST, Received: received, Served: r.Served, Peers: r.group.Views})
 	switch {
 	case why == "":
 		r.giveUpSince = time.Time{}

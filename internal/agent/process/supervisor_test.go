@@ -86,12 +86,27 @@ func TestGiveUpCounts(t *testing.T) {
 	r, _ := member(t)
 	r.group.Views = nil
 	r.Note, r.giveUpSince = &datadir.Joining{}, time.Now().Add(-time.Minute)
-	r.GiveUp()
+	r.GiveUp(false)
 	<-r.Proc.Done()
-	r.GiveUp()
+	r.GiveUp(false)
 	if !r.GivenUp || r.Attempts.Failed != 1 || r.Proc.Exit().Signal != syscall.SIGKILL {
 		t.Errorf("given up: %v, failures: %d, ended by %v", r.GivenUp, r.Attempts.Failed, r.Proc.Exit())
 	}
+}
+
+// TestGiveUpSST: a joiner whose SST no one sends is ended, and one that has received some of it is not.
+func TestGiveUpSST(t *testing.T) {
+	r, _ := member(t)
+	r.group.Views = map[string]agentapi.PeerView{"b": {Name: "b"}}
+	r.Note, r.giveUpSince = &datadir.Joining{SST: true}, time.Now().Add(-time.Minute)
+	if r.GiveUp(true); r.GivenUp || !r.giveUpSince.IsZero() {
+		t.Error("it may have all of it")
+	}
+	r.giveUpSince = time.Now().Add(-time.Minute)
+	if r.GiveUp(false); !r.GivenUp {
+		t.Fatal("it waits for ever")
+	}
+	<-r.Proc.Done()
 }
 
 // TestPassingFailure: what the next attempt does not meet is no failure of the member, unless it is met again.
