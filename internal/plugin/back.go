@@ -182,8 +182,8 @@ func backText(c *v1alpha1.GaleraCluster, b external.Back) string {
 	for _, statement := range b.Statements() {
 		say("%s;", statement)
 	}
-	say("\n# Its option file needs read_only and replicate_wild_ignore_table, too. Leave spec.bootstrapFrom as it is: " +
-		"the nodes have a binary log by it.")
+	say("\n# Its option file needs read_only, gtid_strict_mode and replicate_wild_ignore_table, too: they end with " +
+		"a restart. Leave spec.bootstrapFrom as it is: the nodes have a binary log by it.")
 	say("\n# 4. To go back: end all writes to the cluster. Once @@gtid_slave_pos on the old server has what "+
 		"@@gtid_binlog_pos of %s-primary has in the domain %s, run on the old server:", c.Name, domainOf(b.Own))
 	say("STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = OFF;")

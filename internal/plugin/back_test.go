@@ -41,7 +41,8 @@ func TestBack(t *testing.T) {
 	text := backText(c, b)
 	for _, says := range []string{"kind: GaleraUser", "require: TLS", "privileges: [REPLICATION SLAVE]",
 		"secret shop-back-binding -n demo", "configmap shop-ca -n demo", "gtid_slave_pos = '0-1-4711,7-7-3';",
-		"MASTER_SSL_CA = '/etc/mysql/shop-ca.crt'", "in the domain 7, ", "read_only = OFF;"} {
+		"MASTER_SSL_CA = '/etc/mysql/shop-ca.crt'", "in the domain 7, ", "read_only = OFF;",
+		"option file needs read_only, gtid_strict_mode and replicate_wild_ignore_table"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("lacks %q: %s", says, text)
 		}
