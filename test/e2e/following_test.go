@@ -32,16 +32,7 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 
 	BeforeAll(func(ctx SpecContext) {
 		ns = newNamespace(ctx, "following")
-		var err error
-		Expect(harness.LoadOld(ctx)).To(Succeed())
-		old, err = harness.StartForeignServer(ctx, kube, ns, harness.OldImage)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(old.Exec(ctx, "SET GLOBAL binlog_format = 'ROW'", "SET SESSION binlog_format = 'ROW'", "CREATE DATABASE shop",
-			"CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(64))", "CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT)",
-			"INSERT INTO shop.counter VALUES (1, 0)", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON shop.* TO app",
-			"CREATE USER mover IDENTIFIED BY 'secret'",
-			"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, READ_ONLY ADMIN ON *.* "+
-				"TO mover")).To(Succeed())
+		old = followingSource(ctx, ns)
 		db, err := old.As("app", "app")
 		Expect(err).NotTo(HaveOccurred())
 		app.servers = []*sql.DB{db}
@@ -50,8 +41,6 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 	}, NodeTimeout(5*time.Minute))
 
 	It("goes on with what the source writes, and accepts no write", func(ctx SpecContext) {
-		Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"},
-			StringData: map[string]string{"username": "mover", "password": "secret"}})).To(Succeed())
 		wanted := sampleCluster(ns)
 		wanted.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: old.Host,
 			CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, Insecure: true, Users: true, Follow: true}}
@@ -225,6 +214,24 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 			time.Minute)).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
 })
+
+// followingSource is a server that an application writes to, and that can be followed.
+func followingSource(ctx SpecContext, ns string) *harness.ForeignServer {
+	GinkgoHelper()
+	Expect(harness.LoadOld(ctx)).To(Succeed())
+	old, err := harness.StartForeignServer(ctx, kube, ns, harness.OldImage)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(old.Keep(ctx, "format", "--binlog-format=ROW")).To(Succeed())
+	Expect(old.Exec(ctx, "SET GLOBAL binlog_format = 'ROW'", "CREATE DATABASE shop",
+		"CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(64))", "CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT)",
+		"INSERT INTO shop.counter VALUES (1, 0)", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON shop.* TO app",
+		"CREATE USER mover IDENTIFIED BY 'secret'",
+		"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, READ_ONLY ADMIN ON *.* "+
+			"TO mover")).To(Succeed())
+	Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"},
+		StringData: map[string]string{"username": "mover", "password": "secret"}})).To(Succeed())
+	return old
+}
 
 // application writes rows with the numbers 1, 2, 3 …, and counts them. When a server refuses a row, or does not answer,
 // it tries the next server with the same row.

@@ -6,7 +6,8 @@
 //
 // Without a label filter nothing runs, so that `go test ./...` does not start it by accident. With
 // GALERA_E2E_KEEP=1 the namespaces stay for inspection; GALERA_CONTEXT names another kubectl
-// context than kind-galera, GALERA_E2E_SATURATION another time than 5m for which each cluster is saturated.
+// context than kind-galera, GALERA_E2E_SATURATION another time than 5m for which each cluster is saturated. GALERA_SEED
+// chooses what is killed at the steps of a move and of a change of sites; it is printed.
 package e2e
 
 // Labels of the specs. Every spec has exactly one of Core and Slow.

@@ -57,3 +57,28 @@ func secondSite(ctx SpecContext, first *harness.Cluster, objects placer) *harnes
 	follows(ctx, second)
 	return second
 }
+
+// streamTo has a cluster that follows the archive of the first one stream from that one, too, and returns from where.
+func streamTo(ctx SpecContext, first, second *harness.Cluster) (endpoint string) {
+	GinkgoHelper()
+	u := userOf(ctx, first, first.Namespace, "second-site", func(s *v1alpha1.GaleraUserSpec) {
+		s.Grants = []v1alpha1.GrantSpec{{Privileges: []string{"REPLICATION SLAVE"}}}
+	})
+	awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
+	b := bindingOf(ctx, first, u)
+	for name, keys := range map[string][]string{"stream": {"username", "password"}, "stream-ca": {"ca.crt"}} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: second.Namespace, Name: name},
+			Data: map[string][]byte{}}
+		for _, key := range keys {
+			secret.Data[key] = b.Data[key]
+		}
+		Expect(kube.Create(ctx, secret)).To(Succeed())
+	}
+	endpoint = first.Name + "-primary." + first.Namespace + ".svc:3306"
+	Expect(second.Change(ctx, func(c *v1alpha1.GaleraCluster) {
+		r := c.Spec.ReplicaOf
+		r.Endpoints, r.CredentialsSecretRef = []string{endpoint}, &v1alpha1.LocalName{Name: "stream"}
+		r.TLS = &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "stream-ca"}}
+	})).To(Succeed())
+	return endpoint
+}

@@ -89,24 +89,7 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 	}, SpecTimeout(9*time.Minute))
 
 	It("streams what is not archived, and goes on with the archive while it is cut off", func(ctx SpecContext) {
-		u := userOf(ctx, first, first.Namespace, "second-site", func(s *v1alpha1.GaleraUserSpec) {
-			s.Grants = []v1alpha1.GrantSpec{{Privileges: []string{"REPLICATION SLAVE"}}}
-		})
-		awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
-		b := bindingOf(ctx, first, u)
-		for name, keys := range map[string][]string{"stream": {"username", "password"}, "stream-ca": {"ca.crt"}} {
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string][]byte{}}
-			for _, key := range keys {
-				secret.Data[key] = b.Data[key]
-			}
-			Expect(kube.Create(ctx, secret)).To(Succeed())
-		}
-		endpoint := first.Name + "-primary." + first.Namespace + ".svc:3306"
-		Expect(second.Change(ctx, func(c *v1alpha1.GaleraCluster) {
-			r := c.Spec.ReplicaOf
-			r.Endpoints, r.CredentialsSecretRef = []string{endpoint}, &v1alpha1.LocalName{Name: "stream"}
-			r.TLS = &v1alpha1.EndpointTLS{CASecretRef: v1alpha1.LocalName{Name: "stream-ca"}}
-		})).To(Succeed())
+		endpoint := streamTo(ctx, first, second)
 		streams := func(want bool) {
 			GinkgoHelper()
 			Eventually(func(g Gomega) {

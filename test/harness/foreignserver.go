@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -25,11 +26,12 @@ type ForeignServer struct {
 // StartForeignServer runs one of an image in a namespace, with a binary log. root has no password, from anywhere.
 func StartForeignServer(ctx context.Context, k *Kube, namespace, image string) (*ForeignServer, error) {
 	s := &ForeignServer{Kube: k, Namespace: namespace, Name: "old-server"}
-	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
+	script := "first=; if [ ! -d /data/db ]; then mkdir /data/options && " +
+		"mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
 		"--datadir=/data/db >/dev/null && printf '%s\\n' \"CREATE USER root@'%';\" " +
-		"\"GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;\" >/data/init.sql && " +
+		"\"GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;\" >/data/init.sql && first=--init-file=/data/init.sql; fi && " +
 		"exec mariadbd --no-defaults --datadir=/data/db --socket=/data/s --pid-file=/data/pid " +
-		"--log-bin --server-id=7 --gtid-domain-id=3 --init-file=/data/init.sql"
+		"--log-bin --server-id=7 --gtid-domain-id=3 $first $(cat /data/options/* 2>/dev/null)"
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: s.Name},
 		Spec: corev1.PodSpec{
@@ -89,4 +91,22 @@ func (s *ForeignServer) Exec(ctx context.Context, statements ...string) error {
 		}
 	}
 	return nil
+}
+
+// Keep has the server start with an option from now on, as an option file does. Names are used once.
+func (s *ForeignServer) Keep(ctx context.Context, name, option string) error {
+	return s.Exec(ctx, fmt.Sprintf("SELECT '%s' INTO OUTFILE '/data/options/%s'", option, name))
+}
+
+// Kill sends SIGKILL to the server. It starts again by itself, with its data.
+func (s *ForeignServer) Kill(ctx context.Context) error {
+	pod := &corev1.Pod{}
+	if err := s.Kube.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, pod); err != nil {
+		return err
+	}
+	n, err := killInPod(pod, serverProgram, syscall.SIGKILL)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no %s runs in %s", serverProgram, s.Name)
+	}
+	return err
 }
