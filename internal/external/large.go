@@ -56,7 +56,8 @@ func (c Column) length() string {
 }
 
 // selection returns the expressions that columns are read by. Where rows have a bound, and may be longer, the last one
-// is the size of the large values, without which longer rows are sent.
+// is the size of the large values, and longer rows are sent without them, but for texts of 64 KiB: of each of many, the
+// size of all would be many terms to evaluate, for a few MiB.
 func selection(columns []Column, bound int64) (out []string, sized bool) {
 	size, without := sizes(columns), large(columns)
 	if bound == 0 {
@@ -64,7 +65,7 @@ func selection(columns []Column, bound int64) (out []string, sized bool) {
 	}
 	for _, c := range columns {
 		one := c.selected()
-		if size != "" && slices.Contains(without, c) {
+		if size != "" && slices.Contains(without, c) && c.Type != "text" && c.Type != "blob" {
 			one = "IF(" + size + " > " + strconv.FormatInt(bound, 10) + ", NULL, " + one + ")"
 		}
 		out = append(out, one)

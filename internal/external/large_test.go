@@ -95,14 +95,27 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestSelectionOfTexts: the size of many texts is evaluated once, and once more for each value that may be larger.
+func TestSelectionOfTexts(t *testing.T) {
+	columns := append(texts(200), Column{Name: "long", Type: "longtext", Collation: "utf8mb4_bin"})
+	got, sized := selection(columns, 77)
+	if n := strings.Count(strings.Join(got, ";"), "OCTET_LENGTH"); n != 2*len(columns) || !sized {
+		t.Errorf("%d lengths of %d columns, %t", n, len(columns), sized)
+	}
+	if !strings.HasPrefix(got[200], "IF(") || got[0] != "`0`" {
+		t.Errorf("%s and %.40s", got[0], got[200])
+	}
+}
+
+func texts(n int) (out []Column) {
+	for i := range n {
+		out = append(out, Column{Name: strconv.Itoa(i), Type: [...]string{"text", "blob"}[i%2], Collation: "utf8mb4_bin"})
+	}
+	return out
+}
+
 // TestLarge: texts of 64 KiB count where many are in a row, and so do shapes, but for a point.
 func TestLarge(t *testing.T) {
-	texts := func(n int) (out []Column) {
-		for i := range n {
-			out = append(out, Column{Name: strconv.Itoa(i), Type: [...]string{"text", "blob"}[i%2]})
-		}
-		return out
-	}
 	for name, c := range map[string]struct {
 		columns []Column
 		want    int
