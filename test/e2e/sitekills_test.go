@@ -25,10 +25,9 @@ var _ = Describe("Two sites that change places", Ordered, Label(Slow, Faults), f
 		return []victim{theOperator(), theAgent(follower), theNode(follower), theArchiver(of), theReader(follower),
 			theAgent(of)}
 	}
-	// rows waits until all that is written now is at the second one.
+	// rows waits until all that is written by now is at the second one.
 	rows := func(ctx SpecContext) {
 		GinkgoHelper()
-		before := w.Snapshot()
 		last := position(ctx, first, first.Name+"-0")
 		Eventually(func(o Gomega) {
 			r := status(ctx, second).Replication
@@ -37,15 +36,23 @@ var _ = Describe("Two sites that change places", Ordered, Label(Slow, Faults), f
 			o.Expect(sequence(r.Applied)).To(BeNumerically(">=", sequence(last)), "%+v", r)
 		}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200 * time.Millisecond).Should(Succeed())
 		Expect(second.WaitReady(ctx, recoverTime)).To(Succeed())
-		Expect(len(before)).To(BeNumerically(">", 0))
+	}
+	// goes waits until the first one, whose only node may have been killed, takes more rows, and the second one has them.
+	goes := func(ctx SpecContext) {
+		GinkgoHelper()
+		Expect(w.WaitForMore(ctx, 20, recoverTime)).To(Succeed())
+		rows(ctx)
 	}
 	// kept are the rows that were acknowledged at both sites, in the end on every node.
 	kept := func(ctx SpecContext, at *harness.Cluster, sum siteWrites) {
 		GinkgoHelper()
 		for _, pod := range podNames(ctx, at) {
-			out, err := client(ctx, at).QueryPod(ctx, pod,
-				"SET STATEMENT wsrep_sync_wait = 1 FOR SELECT GROUP_CONCAT(id ORDER BY id) FROM sites.t")
-			Expect(err).NotTo(HaveOccurred())
+			var out string
+			Eventually(func() (err error) { // the node that was killed may not be back yet
+				out, err = client(ctx, at).QueryPod(ctx, pod,
+					"SET STATEMENT wsrep_sync_wait = 1 FOR SELECT GROUP_CONCAT(id ORDER BY id) FROM sites.t")
+				return err
+			}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(time.Second).Should(Succeed(), pod)
 			has := map[string]bool{}
 			for id := range strings.SplitSeq(out, ",") {
 				has[id] = true
@@ -75,7 +82,7 @@ var _ = Describe("Two sites that change places", Ordered, Label(Slow, Faults), f
 		k.at(ctx, "seeding", copies(second), theOperator(), theCopier(second), theArchiver(first), theAgent(first))
 		follows(ctx, second)
 		k.at(ctx, "catching up", atOnce, parts(first, second)...)
-		rows(ctx)
+		goes(ctx)
 
 		By("streaming")
 		streamTo(ctx, first, second)
@@ -84,7 +91,7 @@ var _ = Describe("Two sites that change places", Ordered, Label(Slow, Faults), f
 			return r != nil && r.Stream != nil && r.Stream.Connected && r.Stream.Error == ""
 		})
 		k.at(ctx, "streaming", streams, parts(first, second)...)
-		rows(ctx)
+		goes(ctx)
 		Eventually(streams).WithContext(ctx).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(BeTrue())
 
 		By("comparing")
