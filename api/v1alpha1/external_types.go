@@ -113,7 +113,7 @@ type CutoverSpec struct {
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}(,(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18})*$`
 	GTID string `json:"gtid"`
 	// uid is the metadata.uid of the cluster that is to take over from an archive (spec.replicaOf), or its status.identity
-	// if it has begun anew (spec.replicaOf.replaces). With that of another one, or of the time before, nothing comes of it:
+	// if it has begun anew (spec.replicaOf.replaces). With that of another one, or of before, nothing comes of it:
 	// the manifest of a cluster that has taken over may be applied to a new one, while the cluster that is followed goes
 	// on. It is needed with spec.replicaOf; kubectl galera cutover sets it.
 	// +optional

@@ -135,8 +135,8 @@ func (n *node) copying(host string) []string {
 		ID: "external-1", History: importHistory}})
 	check(t, err)
 	program := built.path(t, "backup", noCgo, "../../cmd/backup")
-	return []string{"--network", n.w.network, "--memory", "512m", "--user", "999:999", "--read-only", "--cap-drop", "ALL", "--security-opt",
-		"no-new-privileges", "--tmpfs", agentapi.RunDir + ":uid=999,mode=750", "--tmpfs", agentapi.TmpDir,
+	return []string{"--network", n.w.network, "--memory", "512m", "--user", "999:999", "--read-only", "--cap-drop", "ALL",
+		"--security-opt", "no-new-privileges", "--tmpfs", agentapi.RunDir + ":uid=999,mode=750", "--tmpfs", agentapi.TmpDir,
 		"-v", volume + ":" + agentapi.VolumeDir, "-v", source + ":" + task.SourceDir + ":ro", "-v", result + ":" +
 			task.ResultFile,
 		"-v", program + ":/backup:ro", "-e", task.EnvTask + "=" + string(text), "--entrypoint", "/backup", n.image, "run"}

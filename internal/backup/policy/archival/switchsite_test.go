@@ -340,9 +340,9 @@ func TestSwitchSiteOfAResourceMadeAgain(t *testing.T) {
 	}
 }
 
-// TestLostSwitchSiteOfARejoinedCluster: the identity of a cluster that has followed the one which had taken over from it
-// is not its UID. It is the same resource all the same, and its archive that which a token was given for; and another
-// one, if it was created again since.
+// TestLostSwitchSiteOfARejoinedCluster: the identity of a cluster that has followed the one which had taken over from
+// it is not its UID. It is the same resource all the same, and its archive that which a token was given for; and
+// another one, if it was created again since.
 func TestLostSwitchSiteOfARejoinedCluster(t *testing.T) {
 	s := newSite(t)
 	s.c.Status.Identity = "ffffffff-5"
