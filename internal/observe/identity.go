@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -43,7 +44,7 @@ func IdentityOf(f Facts, seen map[string]Seen, published agentapi.NodeConfig) Id
 	if published.Cluster != c.Name {
 		published.UID = ""
 	}
-	if uid := cmp.Or(c.Status.Identity, published.UID); uid != "" {
+	if uid := cmp.Or(c.Status.Identity, emptied(f, published), published.UID); uid != "" {
 		return Identity{UID: uid}
 	}
 	var unheard []string
@@ -65,6 +66,20 @@ func IdentityOf(f Facts, seen map[string]Seen, published agentapi.NodeConfig) Id
 		return Identity{UID: uids[0]}
 	}
 	return Identity{Mixed: fmt.Sprintf("%s (UID %s) and %s (UID %s)", found[uids[0]], uids[0], found[uids[1]], uids[1])}
+}
+
+// emptied returns the identity of a cluster whose status was lost when its nodes and volumes were gone, so that it
+// follows the one that has taken over from it, and before that was published; "" for any other one. With the identity
+// of before it would count from 1 again in a GTID domain that the other one has.
+func emptied(f Facts, published agentapi.NodeConfig) string {
+	c := f.Cluster
+	var by v1alpha1.SupersededStatus
+	if r := c.Spec.ReplicaOf; r == nil || r.Replaces == "" || f.StatefulSet != nil || len(f.Claims)+len(f.Pods) > 0 ||
+		published.Cluster != c.Name || json.Unmarshal([]byte(published.Refused().SupersededBy), &by) != nil ||
+		by.ID != r.Replaces {
+		return ""
+	}
+	return resources.IdentityAfter(c, by.ID)
 }
 
 // copied returns whose configuration was copied into the namespace of a cluster that has not begun.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,6 +60,44 @@ func TestIdentityOf(t *testing.T) {
 				t.Errorf("known: %v", i.Known())
 			}
 		})
+	}
+}
+
+// TestIdentityOfAnEmptiedCluster: a status that is lost once a cluster was emptied to follow the one that has taken
+// over, and before anything was published for that, does not bring the identity of before back.
+func TestIdentityOfAnEmptiedCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(*Facts, *agentapi.NodeConfig)
+		new  bool
+	}{
+		"it was emptied":  {func(*Facts, *agentapi.NodeConfig) {}, true},
+		"it has nodes":    {func(f *Facts, _ *agentapi.NodeConfig) { f.StatefulSet = &appsv1.StatefulSet{} }, false},
+		"it has pods":     {func(f *Facts, _ *agentapi.NodeConfig) { f.Pods = map[string]*corev1.Pod{"shop-0": {}} }, false},
+		"it is published": {func(_ *Facts, n *agentapi.NodeConfig) { n.Refuse = false }, false},
+		"it has volumes": {func(f *Facts, _ *agentapi.NodeConfig) {
+			f.Claims = map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}
+		}, false},
+		"another record": {func(f *Facts, _ *agentapi.NodeConfig) {
+			f.Cluster.Spec.ReplicaOf.Replaces = "5-bbbbbbbb"
+		}, false},
+		"it follows none": {func(f *Facts, _ *agentapi.NodeConfig) { f.Cluster.Spec.ReplicaOf = nil }, false},
+	} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "one"}}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+		f, published := Facts{Cluster: c}, agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: "one", Refuse: true,
+			Refusal: agentapi.Refusal{SupersededBy: `{"id":"4-bbbbbbbb"}`}}
+		tc.edit(&f, &published)
+		want := "one"
+		if tc.new {
+			want = resources.IdentityAfter(c, "4-bbbbbbbb")
+		}
+		if have := IdentityOf(f, nil, published); have.UID != want || !have.Known() {
+			t.Errorf("%s: %+v instead of %s", name, have, want)
+		}
+		c.Status.Identity = "two"
+		if have := IdentityOf(f, nil, published); have.UID != "two" {
+			t.Errorf("%s: %+v, and the status has it", name, have)
+		}
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // rejoining has the backup looked for of the cluster that has taken over, again and again: nothing is removed before it
@@ -119,6 +119,6 @@ func recordOf(t *v1alpha1.SwitchToken) string {
 // forget makes the cluster another one: its nodes write in a GTID domain that none of its data are in. Its archive, if
 // it is to have one again, begins anew; that another one has taken over from it is over.
 func forget(to *v1alpha1.GaleraClusterStatus, c *v1alpha1.GaleraCluster) {
-	to.Identity = uuid.NewSHA1(histories, []byte(string(c.UID)+"/"+to.Reseed.Request)).String()
+	to.Identity = resources.IdentityAfter(c, to.Reseed.Request)
 	to.Superseded, to.Backup, to.WriteLease = nil, nil, ""
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 const successor = "bbbbbbbb-1111-2222-3333-444455556666"
@@ -187,7 +188,7 @@ func TestRejoined(t *testing.T) {
 		s.Restore == nil || s.Restore.Phase != v1alpha1.RestoreFinding {
 		t.Errorf("%+v, %+v", s.Reseed, s)
 	}
-	if s.Identity == "" || s.Identity == "aaaaaaaa-1" {
+	if s.Identity != resources.IdentityAfter(f.Cluster, "4-bbbbbbbb") || s.Identity == "aaaaaaaa-1" {
 		t.Errorf("it would write in the GTID domain of before: %q", s.Identity)
 	}
 	if !f.Cluster.Follows() || v1alpha1.Rejoins(f.Cluster) || f.Cluster.Status.Reseed.Replaced() != "4-bbbbbbbb" {
