@@ -35,6 +35,53 @@ func TestPreviousHeld(t *testing.T) {
 	})
 }
 
+// TestPreviousHeldAfterUnnamed: another archiver begins behind a statement that names no seqno, and the node has gone on
+// by then. What is archived shows the least that it can have.
+func TestPreviousHeldAfterUnnamed(t *testing.T) {
+	play(t, func(w *world) {
+		w.commit(6)
+		w.pass(3 * interval)
+		for _, s := range w.servers() {
+			s.do(func() { s.views = 3 })
+		}
+		w.pass(3 * interval)
+		w.commitNumbered(0, func(*server) uint64 { return 7 })
+		w.pass(3 * interval)
+		w.stop()
+		w.commitNumbered(11, func(*server) uint64 { return 8 })
+		w.archiver, w.stop = w.start()
+		w.pass(10 * interval)
+		w.expect("@5 6-6 7-7 8-8")
+		if h := w.heads()[3]; h.PreviousHeld != 10 {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// TestFirstIsAfter: the first transaction of a segment is after the one before it, and after where the node was when it
+// had nothing after that. It was asked for that before it was asked for its last transaction.
+func TestFirstIsAfter(t *testing.T) {
+	for _, c := range []struct {
+		before int64 // the seqno of the transaction before, 0 when it names none
+		stood  known
+		want   int64
+	}{
+		{6, known{}, 6}, {6, known{GTID: gtid(6), seqno: 9}, 9}, {6, known{GTID: gtid(6), seqno: 4}, 6},
+		{0, known{GTID: gtid(6), seqno: 9}, 9}, {0, known{GTID: gtid(5), seqno: 9}, 0}, {0, known{}, 0},
+	} {
+		r := reading(newServer("a"), newServer("b"), newServer("c"))
+		r.near, r.seqno, r.stood.after, r.open = true, c.before, c.stood, &spool{}
+		for _, n := range []uint64{7, 8} { // the second one changes nothing
+			if err := r.ends(t.Context(), binlog.Transaction{GTID: gtid(n), Seqno: 20}); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.open.head.PreviousHeld; got != c.want {
+				t.Errorf("%+v: %d", c, got)
+			}
+		}
+	}
+}
+
 // TestStands: what a node has committed when it is asked, and has not given yet, is not after that.
 func TestStands(t *testing.T) {
 	var s stand
