@@ -20,6 +20,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
@@ -95,6 +96,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedu
 	err = r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.ClusterRef.Name}, cluster)
 	if err == nil {
 		f.Cluster = cluster
+	}
+	if f.Store != nil && f.Cluster != nil {
+		f.Window = job.Window(cluster, store)
 	}
 	return f, client.IgnoreNotFound(err)
 }

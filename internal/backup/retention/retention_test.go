@@ -63,3 +63,43 @@ func TestExpired(t *testing.T) {
 		}
 	}
 }
+
+// TestArchive: there is always a base from before the archive's window that is not older than twice that, once there
+// were backups for as long, and few are kept for it.
+func TestArchive(t *testing.T) {
+	const day, window = 24 * time.Hour, 30 * 24 * time.Hour
+	for name, p := range map[string]Policy{
+		"the last two": {Last: 2, Archive: window}, "within a week": {Within: 7 * day, Archive: window},
+		"one of each month": {Last: 1, Weekly: 8, Archive: window}} {
+		var have []Backup
+		now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+		for n := range 200 {
+			now = now.Add(day)
+			have = append(have, Backup{At: now, Base: true})
+			expired := Expired(have, p, now)
+			slices.Sort(expired)
+			for _, i := range slices.Backward(expired) {
+				have = slices.Delete(have, i, i+1)
+			}
+			serves := slices.ContainsFunc(have, func(b Backup) bool {
+				return now.Sub(b.At) > window && now.Sub(b.At) <= 2*window+day
+			})
+			if most := 13; n > 60 && !serves || len(have) > most {
+				t.Fatalf("%s, on the day %d: %v", name, n, have)
+			}
+		}
+	}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	old := []Backup{{At: now.Add(-100 * day)}, {At: now.Add(-90 * day), Base: true}, {At: now.Add(-31 * day), Base: true},
+		{At: now}}
+	if got := Expired(old, Policy{Last: 1, Archive: window}, now); !slices.Equal(got, []int{1, 0}) {
+		t.Errorf("what is older than a base from before the window: %v", got)
+	}
+	later := []Backup{{At: now.Add(-35 * day), Base: true}, {At: now.Add(-34 * day)}, {At: now}}
+	if got := Expired(later, Policy{Last: 1, Archive: window}, now); !slices.Equal(got, []int{1}) {
+		t.Errorf("a later one of the span is no base: %v", got)
+	}
+	if got := Expired(old, Policy{Last: 1}, now); !slices.Equal(got, []int{2, 1, 0}) {
+		t.Errorf("without an archive: %v", got)
+	}
+}

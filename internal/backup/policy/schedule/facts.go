@@ -14,7 +14,9 @@ type Facts struct {
 	Backups  []v1alpha1.GaleraBackup     // of the namespace
 	Store    *v1alpha1.GaleraBackupStore // nil when there is none
 	Cluster  *v1alpha1.GaleraCluster     // nil when there is none
-	Now      time.Time
+	// Window is for how long an archive of the cluster in the store keeps every point in time.
+	Window time.Duration
+	Now    time.Time
 	// Today is the earliest that the clocks show which the operator knows, zero for Now: backups grow old by it.
 	Today time.Time
 }

@@ -58,7 +58,7 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 		next.Message = "kept until you delete them: " + strings.Join(kept, "; ")
 	}
 	notice := notice(f.Schedule, f.Now)
-	old := expired(own, *f.Store.Spec.Retention, reachedFrom(f.Cluster, f.Store), increments.Broken(f.Backups), f.windowEnd())
+	old := f.expired(own)
 	for _, b := range increments.Needless(old, f.Backups) { // a chain goes when nothing of it is kept
 		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
@@ -135,10 +135,9 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 
 // expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
-// replaced it, except for the last few. reached are the IDs of the backups that the cluster's archive leads from, broken
-// those of backups that a damaged one is needed for.
-func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, reached []string, broken map[string]bool,
-	now time.Time) (out []*v1alpha1.GaleraBackup) {
+// replaced it, except for the last few. So does one that needs a damaged one.
+func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
+	rules, reached, broken := *f.Store.Spec.Retention, reachedFrom(f.Cluster, f.Store), increments.Broken(f.Backups)
 	own, order := increments.InOrder(own)
 	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
 	for i, b := range own {
@@ -153,7 +152,8 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, reach
 			bad = append(bad, b)
 		}
 	}
-	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly)}
+	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly),
+		Archive: f.archive()}
 	if w := rules.KeepWithin; w != nil {
 		policy.Within = w.Duration
 	}
@@ -162,7 +162,7 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, reach
 		all[i] = retention.Backup{At: increments.Completed(b), Order: order[b], Base: b.Status.GTID != "",
 			Reached: b.Status.ID != "" && slices.Contains(reached, b.Status.ID)}
 	}
-	for _, i := range retention.Expired(all, policy, now) {
+	for _, i := range retention.Expired(all, policy, f.windowEnd()) {
 		out = append(out, good[i])
 	}
 	for _, b := range bad[:max(0, len(bad)-failuresKept)] {
@@ -188,6 +188,14 @@ func (f Facts) windowEnd() time.Time {
 		return at.Time
 	}
 	return f.Now
+}
+
+// archive is for how long the cluster's archive in the store keeps every point in time, 0 without one.
+func (f Facts) archive() time.Duration {
+	if f.Cluster.ArchivesBinlog() && f.Cluster.Spec.Backup.StoreRef.Name == f.Store.Name {
+		return f.Window
+	}
+	return 0
 }
 
 // reachedFrom are the IDs of the backups that the archive of a cluster in a store leads from, to its end, or to points

@@ -142,6 +142,22 @@ func adds(base string) func(*v1alpha1.GaleraBackup) {
 	return func(b *v1alpha1.GaleraBackup) { b.Status.Incremental = &v1alpha1.BackupChain{Base: base, Depth: 1} }
 }
 
+// steps are three bases, the first of which is of an earlier span of 30 days.
+func steps(f *Facts) {
+	for _, c := range []func(*Facts){has("a", "01", withGTID), has("b", "10", withGTID), has("c", "20", withGTID)} {
+		c(f)
+	}
+}
+
+// archives has the cluster archive in a store for 30 days.
+func archives(store string) func(*Facts) {
+	return func(f *Facts) {
+		leadsFrom(store, "x")(f)
+		through("20")(f)
+		f.Window = 30 * 24 * time.Hour
+	}
+}
+
 func TestRetain(t *testing.T) {
 	const day = 24 * time.Hour
 	old, last := has("old", "01"), has("last", "20")
@@ -254,6 +270,12 @@ func TestRetain(t *testing.T) {
 			leadsFrom("offsite", "")), "a", ""},
 		"in another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")), has("c", "03", withGTID),
 			has("d", "20"), leadsFrom("other", "d", "a")), "a", ""},
+		"a base that the archive is to go back to": {kept(steps, archives("offsite")), "b", ""},
+		"of an archive elsewhere":                  {kept(steps, archives("other")), "a b", ""},
+		"of one that has ended": {kept(steps, archives("offsite"), func(f *Facts) {
+			f.Cluster.Spec.Backup.PointInTime.Enabled = false
+		}), "a b", ""},
+		"that is no base":    {kept(steps, archives("offsite"), func(f *Facts) { f.Backups[0].Status.GTID = "" }), "a b", ""},
 		"it was seen before": {kept(window(5*day), has("a", "01"), has("b", "17", seen("02")), has("c", "20")), "a", ""},
 		"what is seen is that it is not": {kept(window(5*day), has("a", "01"), has("b", "02", seen("18"), unseen),
 			has("c", "20")), "a b", ""},
