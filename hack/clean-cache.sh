@@ -16,7 +16,10 @@ remove_images() {
 }
 
 if docker info >/dev/null 2>&1; then
-  if [ -x "$BIN/kind" ]; then "$HACK_DIR/cluster.sh" down; fi
+  if [ -x "$BIN/kind" ]; then
+    GALERA_CLUSTER=galera-b "$HACK_DIR/cluster.sh" down
+    GALERA_CLUSTER=galera "$HACK_DIR/cluster.sh" down
+  fi
   remove_images
 fi
 [ -d "$CACHE/locks" ] || die "$CACHE does not look like this cache"

@@ -3,6 +3,8 @@
 #   hack/cluster.sh up      creates it, or repairs what is there; NODES=3 workers by default,
 #                           NODES=1 is a single node that also takes workloads
 #   hack/cluster.sh down    removes it
+#   hack/cluster.sh file    prints the name of its kubeconfig
+# With GALERA_CLUSTER=galera-b it is a second one. Its pods reach those of the first, and the other way round.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,7 +15,7 @@ set -euo pipefail
 # A cluster without it was interrupted halfway.
 COMPLETE=/kind/galera-complete
 
-nodes() { kind get nodes --name "$CLUSTER" 2>/dev/null; }
+nodes() { kind get nodes --name "${1:-$CLUSTER}" 2>/dev/null; }
 kubectl_cluster() { kubectl --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
 
 # kind_config IMAGE WORKERS: the API server's own data is not worth waiting for disks,
@@ -71,7 +73,8 @@ create() {
   [ "$workers" -gt 1 ] || workers=0
   kind delete cluster --name "$CLUSTER"
   kind_config "$image" "$workers" >"$RUN/kind.yaml"
-  kind create cluster --name "$CLUSTER" --image "$image" --config "$RUN/kind.yaml"
+  kind create cluster --name "$CLUSTER" --image "$image" --config "$RUN/kind.yaml" --kubeconfig "$CLUSTER_KUBECONFIG.new"
+  rm -f "$CLUSTER_KUBECONFIG.new"
   # Pods that start before kube-proxy do not reach the API server, and start again later
   # and later; they start when the pods' network is there, so that comes afterwards.
   write_kubeconfig
@@ -111,9 +114,10 @@ usable() {
 }
 
 # write_kubeconfig: to the default place, and to a file of its own for programs that
-# must not depend on what else is in the default one.
+# must not depend on what else is in the default one. A second cluster is not what kubectl is to use from then on: it is
+# in its own file alone.
 write_kubeconfig() {
-  kind export kubeconfig --name "$CLUSTER" >/dev/null 2>&1
+  if [ "$CLUSTER" = galera ]; then kind export kubeconfig --name "$CLUSTER" >/dev/null 2>&1; fi
   kind get kubeconfig --name "$CLUSTER" >"$CLUSTER_KUBECONFIG.tmp"
   chmod 600 "$CLUSTER_KUBECONFIG.tmp"
   mv "$CLUSTER_KUBECONFIG.tmp" "$CLUSTER_KUBECONFIG"
@@ -178,15 +182,21 @@ up() {
   fi
   if [ "$image" != "$PUBLIC_NODE_IMAGE" ]; then step "connect the pods of the nodes" connect_pods; fi
   connect_host
+  connect_clusters
   cap_nodes
   step "wait for the nodes" wait_ready
   settings "$image" | docker exec -i "$CLUSTER-control-plane" tee "$COMPLETE" >/dev/null
-  log "cluster $CLUSTER is ready: context $CONTEXT, or KUBECONFIG=$CLUSTER_KUBECONFIG"
+  if [ "$CLUSTER" = galera ]; then
+    log "cluster $CLUSTER is ready: context $CONTEXT, or KUBECONFIG=$CLUSTER_KUBECONFIG"
+  else
+    log "cluster $CLUSTER is ready: KUBECONFIG=$CLUSTER_KUBECONFIG"
+  fi
 }
 
 down() {
   [ -x "$BIN/kind" ] || die "there is no cluster: it was never made from this cache"
   disconnect_host
+  disconnect_clusters
   kind delete cluster --name "$CLUSTER"
   rm -f "$CLUSTER_KUBECONFIG"
 }
@@ -197,5 +207,6 @@ up)
   locked cluster up
   ;;
 down) locked cluster down ;;
-*) die "usage: hack/cluster.sh up | down" ;;
+file) echo "$CLUSTER_KUBECONFIG" ;;
+*) die "usage: hack/cluster.sh up | down | file" ;;
 esac

@@ -17,9 +17,13 @@ shopt -s inherit_errexit
 mkdir -p "$BIN" "$LOGS" "$RUN" "$CACHE/locks"
 export PATH="$BIN:$PATH"
 
-CLUSTER=galera
+# The local Kubernetes. GALERA_CLUSTER=galera-b is a second one (hack/network.sh has the addresses of both).
+CLUSTER=${GALERA_CLUSTER:-galera}
 CONTEXT="kind-$CLUSTER"
-CLUSTER_KUBECONFIG="$CACHE/kubeconfig"
+
+# kubeconfig_of CLUSTER: its file.
+kubeconfig_of() { if [ "$1" = galera ]; then echo "$CACHE/kubeconfig"; else echo "$CACHE/kubeconfig-$1"; fi; }
+CLUSTER_KUBECONFIG=$(kubeconfig_of "$CLUSTER")
 # For how many seconds each part of the local Kubernetes is waited for. It may start alongside the tests of `make test`.
 PATIENCE=180
 

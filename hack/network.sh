@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Sourced by cluster.sh: the pod network where kind's own is not used, and routes from
-# this machine to pods and Services.
+# Sourced by cluster.sh: the pod network where kind's own is not used, and routes to pods and Services from this machine
+# and from other clusters on it.
 
-POD_CIDR=10.244.0.0/16
-SERVICE_CIDR=10.96.0.0/16
+# The clusters there may be, each with addresses that no other one has.
+declare -A POD_CIDRS=([galera]=10.244.0.0/16 [galera-b]=10.245.0.0/16)
+declare -A SERVICE_CIDRS=([galera]=10.96.0.0/16 [galera-b]=10.97.0.0/16)
+POD_CIDR=${POD_CIDRS[$CLUSTER]:-}
+SERVICE_CIDR=${SERVICE_CIDRS[$CLUSTER]:-}
+[ -n "$POD_CIDR" ] || die "GALERA_CLUSTER is $CLUSTER; there are addresses for these only: ${!POD_CIDRS[*]}"
 
-# node_table: lines "NODE ADDRESS PODCIDR". A node gets its range shortly after it registers;
+# node_table [CLUSTER]: lines "NODE ADDRESS PODCIDR". A node gets its range shortly after it registers;
 # its address is Docker's word, because after a restart the API server's is out of date.
 node_table() {
   local node cidr address
-  kubectl_cluster get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.spec.podCIDR}{"\n"}{end}' |
+  kubectl --kubeconfig "$(kubeconfig_of "${1:-$CLUSTER}")" get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.spec.podCIDR}{"\n"}{end}' |
     while read -r node cidr; do
       address=$(docker inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "$node")
       echo "$node $address $cidr"
@@ -63,23 +67,78 @@ connect_pods() {
 
 # connect_host: pods and Services answer from this machine, through the nodes.
 connect_host() {
-  local node address cidr
+  local address cidr
   if ! is_root; then
     log "pods are not reachable from this machine: adding routes needs root"
     return 0
   fi
   need ip iproute2
-  while read -r node address cidr; do
-    ip route replace "$cidr" via "$address"
-    if [ "$node" = "$CLUSTER-control-plane" ]; then ip route replace "$SERVICE_CIDR" via "$address"; fi
-  done < <(node_table)
+  while read -r cidr address; do ip route replace "$cidr" via "$address"; done < <(routes_to "$CLUSTER")
+}
+
+# routes_to CLUSTER: lines "RANGE ADDRESS" of its pods, by the nodes they are on, and of its Services.
+routes_to() {
+  node_table "$1" | awk -v control="$1-control-plane" -v services="${SERVICE_CIDRS[$1]}" \
+    '{print $3, $2} $1 == control {print services, $2}'
+}
+
+# running_others: the other clusters that answer. One that does not, as it is made or was interrupted, is connected by its
+# own `up`.
+running_others() {
+  local other file
+  for other in "${!POD_CIDRS[@]}"; do
+    file=$(kubeconfig_of "$other")
+    if [ "$other" != "$CLUSTER" ] && [ -e "$file" ] &&
+      kubectl --kubeconfig "$file" --request-timeout=5s get --raw /readyz >/dev/null 2>&1; then
+      echo "$other"
+    fi
+  done
+}
+
+# connect_clusters: pods reach the pods and Services of other clusters, as between networks that are peered. Those see
+# the address of the node.
+connect_clusters() {
+  local other
+  for other in $(running_others); do
+    route_nodes "$CLUSTER" "$other"
+    route_nodes "$other" "$CLUSTER"
+    log "the pods of $CLUSTER and $other reach each other"
+  done
+}
+
+# route_nodes FROM TO
+route_nodes() {
+  local node routes
+  routes=$(routes_to "$2")
+  for node in $(nodes "$1"); do
+    # shellcheck disable=SC2016 # the node's shell
+    docker exec -i "$node" sh -euc 'while read -r range address; do ip route replace "$range" via "$address"; done' <<<"$routes"
+  done
+}
+
+# disconnect_clusters: no routes stay on the nodes of others.
+disconnect_clusters() {
+  local other node range
+  for other in $(running_others); do
+    for node in $(nodes "$other"); do
+      docker exec "$node" ip route show | own_ranges | while read -r range; do
+        docker exec "$node" ip route del "$range" </dev/null || true
+      done
+    done
+  done
+}
+
+# own_ranges: of a list of routes, those to this cluster.
+own_ranges() {
+  awk -v pods="${POD_CIDR%0.0/16}" -v services="${SERVICE_CIDR%0.0/16}" \
+    '(index($1, pods) == 1 || index($1, services) == 1) && / via / {print $1}'
 }
 
 # disconnect_host: routes through nodes that are about to go. Docker removes them with
 # its network, but the network stays when other kind clusters use it.
 disconnect_host() {
   is_root || return 0
-  ip route show | awk '/^10\.(244|96)\./ && / via / {print $1}' | while read -r range; do
+  ip route show | own_ranges | while read -r range; do
     ip route del "$range" 2>/dev/null || true
   done
 }
