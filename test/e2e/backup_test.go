@@ -159,10 +159,16 @@ type placer interface {
 // makeStore makes a store with its Secrets in a namespace, and waits until it can be used.
 func makeStore(ctx context.Context, objects placer, ns string, identity *age.X25519Identity) {
 	GinkgoHelper()
+	makeStoreIn(ctx, kube, objects, ns, identity)
+}
+
+// makeStoreIn does it in a Kubernetes.
+func makeStoreIn(ctx context.Context, kube *harness.Kube, objects placer, ns string, identity *age.X25519Identity) {
+	GinkgoHelper()
 	store, err := objects.Place(ctx, ns, identity.Recipient().String())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(kube.Create(ctx, store)).To(Succeed())
-	makeIdentity(ctx, ns, "identity", identity)
+	Expect(kube.Create(ctx, identitySecret(ns, "identity", identity))).To(Succeed())
 	Expect(kube.Until(ctx, "the store can be used", backupTime, func(ctx context.Context) (bool, string, error) {
 		err := kube.Get(ctx, kubeclient.ObjectKeyFromObject(store), store)
 		c := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReachable)
@@ -175,8 +181,12 @@ func makeStore(ctx context.Context, objects placer, ns string, identity *age.X25
 
 func makeIdentity(ctx context.Context, ns, name string, identity *age.X25519Identity) {
 	GinkgoHelper()
-	Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
-		Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}})).To(Succeed())
+	Expect(kube.Create(ctx, identitySecret(ns, name, identity))).To(Succeed())
+}
+
+func identitySecret(ns, name string, identity *age.X25519Identity) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}}
 }
 
 // waitBackup waits until a backup is complete, and reads it.

@@ -69,6 +69,11 @@ func removeNamespace(ctx context.Context, ns string) {
 // cluster of its own.
 func expectSpecsUntouched(ctx context.Context, ns string) {
 	GinkgoHelper()
+	expectSpecsUntouchedIn(ctx, kube, ns)
+}
+
+func expectSpecsUntouchedIn(ctx context.Context, kube *harness.Kube, ns string) {
+	GinkgoHelper()
 	var all v1alpha1.GaleraClusterList
 	Expect(kube.List(ctx, &all, kubeclient.InNamespace(ns))).To(Succeed())
 	for _, c := range all.Items {

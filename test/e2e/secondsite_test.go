@@ -19,12 +19,18 @@ import (
 func newSite(ctx SpecContext, first *harness.Cluster, objects placer) (ns string) {
 	GinkgoHelper()
 	ns = newNamespace(ctx, "site")
+	makeStore(ctx, objects, ns, identityOf(ctx, first))
+	return ns
+}
+
+// identityOf is the private key of an archived cluster's backups.
+func identityOf(ctx SpecContext, c *harness.Cluster) *age.X25519Identity {
+	GinkgoHelper()
 	key := &corev1.Secret{}
-	Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: "identity"}, key)).To(Succeed())
+	Expect(c.Kube.Get(ctx, kubeclient.ObjectKey{Namespace: c.Namespace, Name: "identity"}, key)).To(Succeed())
 	identity, err := age.ParseX25519Identity(strings.TrimSpace(string(key.Data["identity"])))
 	Expect(err).NotTo(HaveOccurred())
-	makeStore(ctx, objects, ns, identity)
-	return ns
+	return identity
 }
 
 // standbyOf is a cluster of a site that follows the first one.

@@ -30,12 +30,19 @@ type Kube struct {
 	Log       Logf
 	// Context is the name in the user's kubeconfig, for programs.
 	Context string
+	// File is the kubeconfig that it is in, "" for the user's.
+	File string
 }
 
 // Connect opens the named context of the user's kubeconfig.
 func Connect(contextName string, log Logf) (*Kube, error) {
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		clientcmd.NewDefaultClientConfigLoadingRules(),
+	return connect("", contextName, log)
+}
+
+func connect(file, contextName string, log Logf) (*Kube, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = file
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: contextName},
 	).ClientConfig()
 	if err != nil {
@@ -58,7 +65,8 @@ func Connect(contextName string, log Logf) (*Kube, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Kube{Client: patientClient{c}, Clientset: set, Config: config, Log: onceInARow(log), Context: contextName}, nil
+	return &Kube{Client: patientClient{c}, Clientset: set, Config: config, Log: onceInARow(log), Context: contextName,
+		File: file}, nil
 }
 
 // onceInARow drops a line that only repeats the one before it.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // partitionTable is the nftables table that cuts links; it holds nothing else.
@@ -38,6 +41,36 @@ func (k Network) Partition(ctx context.Context, c *Cluster, groups ...[]string) 
 // CutBetween cuts the network between the pods of two groups of addresses, of any cluster. Heal ends it.
 func (k Network) CutBetween(ctx context.Context, these, those []string) error {
 	return k.cut(ctx, partitionRules([][]string{these, those}))
+}
+
+// CutOff cuts the network between the pods of this Kubernetes and those of another one, with its Services. Heal ends it.
+func (k Network) CutOff(ctx context.Context, other *Kube) error {
+	these, err := k.kube.addresses(ctx)
+	if err != nil {
+		return err
+	}
+	those, err := other.addresses(ctx)
+	if err != nil {
+		return err
+	}
+	return k.CutBetween(ctx, these, those)
+}
+
+// addresses are the ranges of the pods and the Services.
+func (k *Kube) addresses(ctx context.Context) ([]string, error) {
+	var nodes corev1.NodeList
+	var services networkingv1.ServiceCIDRList
+	if err := errors.Join(k.List(ctx, &nodes), k.List(ctx, &services)); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, n := range nodes.Items {
+		out = append(out, n.Spec.PodCIDRs...)
+	}
+	for _, s := range services.Items {
+		out = append(out, s.Spec.CIDRs...)
+	}
+	return out, nil
 }
 
 // cut puts rules onto all workers, or onto none.

@@ -70,6 +70,13 @@ func (s *ObjectStore) Environment(caFile string) string {
 		s.access, s.secret, caFile, Bucket, s.serverName, StorePort)
 }
 
+// From is the store as another Kubernetes uses it, which finds it under the same name: Publish.
+func (s *ObjectStore) From(k *Kube) *ObjectStore {
+	out := *s
+	out.Kube = k
+	return &out
+}
+
 // PodIP is the address of the store's pod.
 func (s *ObjectStore) PodIP() string { return s.podIP }
 
