@@ -15,7 +15,8 @@
 //   - histories: recorder.go (random transactions), history.go, contents.go (what is compared); foreignserver.go (a
 //     server of no cluster)
 //   - Kubernetes and the operator: kube.go, secondkube.go (a second Kubernetes), namespaces.go, installation.go,
-//     operator.go, nextoperator.go, pods.go, downwatch.go, certmanager.go, prometheus.go, scrape.go, usage.go, assigned.go, secrets.go, images.go,
+//     operator.go, nextoperator.go, pods.go, downwatch.go, certmanager.go, prometheus.go, scrape.go, usage.go,
+//     assigned.go, secrets.go, images.go,
 //     operator_metrics.go, lock.go (one run at a time), requirements.go,
 //     patient.go (requests that are made again), facts.go (what is printed of a failed run)
 //   - faults: hosts.go, network.go, enforcement.go (NetworkPolicies), process.go, limiteddisk.go, smalldisks.go,

@@ -43,7 +43,7 @@ func (k Network) CutBetween(ctx context.Context, these, those []string) error {
 	return k.cut(ctx, partitionRules([][]string{these, those}))
 }
 
-// CutOff cuts the network between the pods of this Kubernetes and those of another one, with its Services. Heal ends it.
+// CutOff cuts the network between the pods and Services of this Kubernetes and those of another one. Heal ends it.
 func (k Network) CutOff(ctx context.Context, other *Kube) error {
 	these, err := k.kube.addresses(ctx)
 	if err != nil {
