@@ -97,9 +97,9 @@ func (w *world) rareEvent(e event) {
 		}
 		w.logs()
 		w.say("logging %v", w.logging)
-	case 3: // all nodes run without a binary log for a while, and nothing says so
+	case 3: // all nodes run without a binary log for a while, which takes a start of each, and nothing says so
 		was := w.logging
-		w.view++
+		w.viewChanges()
 		w.logging = false
 		for range e.b % 3 {
 			w.commit(w.now, -1, false)

@@ -100,10 +100,11 @@ type decisions struct {
 	// unaware archivers ask the node that they follow alone what another server has written.
 	unaware bool
 	// viewed archivers take a view of the line of history before for the one of its number.
-	viewed   bool
-	outdated bool // archivers know no time that another one has stored since
-	eager    bool // archivers take what a node has when it is asked for read
-	certain  bool // restores heed no seqno that no node has shown to be Galera's
+	viewed    bool
+	steadfast bool // archivers go on with a stream in another view
+	outdated  bool // archivers know no time that another one has stored since
+	eager     bool // archivers take what a node has when it is asked for read
+	certain   bool // restores heed no seqno that no node has shown to be Galera's
 	// heedless restores apply by number what a base lacks, believing archivers believe times that are read late.
 	heedless, believing bool
 	// overwriting archivers store a segment in the place of another one.
@@ -270,10 +271,7 @@ func (w *world) restart(i int) {
 	n.ahead = w.counted(n)
 	n.file++
 	w.skewed = true
-	w.view++
-	for k := range w.archivers { // the view has changed
-		w.archivers[k].drop()
-	}
+	w.viewChanges()
 	w.say("node %d numbers by %d ahead", i, n.ahead)
 }
 
