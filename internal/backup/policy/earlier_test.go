@@ -17,7 +17,13 @@ func TestEarlier(t *testing.T) {
 		return s
 	}
 	sums := func(end, begin string) func(h []binlog.Head) {
-		return func(h []binlog.Head) { h[1].LastSum, h[2].LastSum = end, begin }
+		return func(h []binlog.Head) { h[1].LastSum, h[2].LastSum, h[1].Held = end, begin, h[2].Seqno }
+	}
+	between := func(begin, held int64) func(h []binlog.Head) {
+		return func(h []binlog.Head) {
+			sums("x", "x")(h)
+			h[2].Seqno, h[1].Held = begin, held
+		}
 	}
 	none := func([]binlog.Head) {}
 	for name, c := range map[string]struct {
@@ -38,6 +44,10 @@ func TestEarlier(t *testing.T) {
 		"another one where a chain begins":          {sums("x", "y"), nil, 3, 20, 2},
 		"the same one where a chain begins":         {sums("x", "x"), nil, 3, 20, 0},
 		"its content is not known":                  {sums("", ""), nil, 3, 20, 2},
+		"the same one, and more without a number":   {between(2001, 2000), nil, 3, 20, 2},
+		"the same one, and all that is after it":    {between(2001, 2002), nil, 3, 20, 0},
+		"where it begins is not known":              {between(0, 2000), nil, 3, 20, 2},
+		"the same one, and nothing is held":         {between(2000, 0), nil, 3, 20, 2},
 		"the same one, and a chain after it":        {sums("x", "x"), nil, 5, 20, 4},
 		"the beginning of the chain is not there":   {none, []uint64{1}, 3, 20, 2},
 		"nor that of the other one":                 {sums("x", "x"), []uint64{3}, 3, 20, 2},

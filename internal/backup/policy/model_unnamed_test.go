@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"math"
 	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -42,6 +43,15 @@ func init() {
 	mutants["an earlier transaction of a number is not noticed"] = func(d *decisions) {
 		d.earlier = func(policy.Archive, uint64, binlog.Target) (h binlog.Head, _ error) { return h, nil }
 	}
+	mutants["data of the transaction that a chain begins with have no more"] = func(d *decisions) {
+		d.earlier = func(a policy.Archive, chain uint64, t binlog.Target) (binlog.Head, error) {
+			return policy.Earlier(changed(a, func(h binlog.Head) binlog.Head {
+				h.Held = math.MaxInt64
+				return h
+			}), chain, t)
+		}
+	}
+	known["data of the transaction that a chain begins with have no more"] = numberless
 	mutants["a later transaction of a number is not noticed"] = func(d *decisions) { d.hasty = true }
 	// The lost line of history has a backup, and the one after it has none.
 	known["a later transaction of a number is not noticed"] = []event{{0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0},
@@ -50,6 +60,18 @@ func init() {
 	// After the recovery a node counts on from a binary log that lacks the last transactions.
 	known["an earlier transaction of a number is not noticed"] = repeated
 }
+
+// numberless is a schedule in which point in time is disabled, something is written, it is enabled again, and all nodes
+// count on from their binary logs. The chain begins with the transaction that the one before it ends with, and a backup
+// that ends there by its number holds what was written in between.
+var numberless = []event{
+	{0, 1, 0}, {0, 1, 0}, {3, 0, 7}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {17, 2, 1}, {0, 1, 0}, {17, 2, 1}, {24, 0, 12},
+	{24, 1, 12}, {24, 2, 12}, {3, 0, 7}, {12, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}}
+
+// hidden is such a schedule in which all nodes run without a binary log behind the operator's back.
+var hidden = []event{
+	{0, 1, 0}, {0, 1, 0}, {3, 0, 7}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {17, 3, 1}, {24, 0, 12}, {24, 1, 12},
+	{24, 2, 12}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}, {12, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}}
 
 // repeated is a schedule in which a chain begins with a number that the one before it has, too, in the same line of
 // history. A backup names that.
