@@ -84,6 +84,16 @@ func (r *reader) isLast(ctx context.Context) (bool, error) {
 	return v.Act == policy.Follow, failed(v)
 }
 
+// confirms reports whether the node that confirms the last transaction ends with it, too, by its content. One that was
+// not compared may number lower: its last number does not show then that nothing follows.
+func confirms(ctx context.Context, r *reader) bool {
+	if r.by == nil {
+		return false
+	}
+	a, _ := lacks(ctx, r.by, r.before, known{r.last, r.sum, r.upTo()}, known{})
+	return a.Answer == policy.Lacks
+}
+
 // ask asks all nodes about what follows the last transaction. own is what the followed one shows, and waited reports
 // whether those that are away were waited for.
 func (r *reader) ask(ctx context.Context, own policy.Asked, next known) (asked []policy.Asked, waited bool, err error) {

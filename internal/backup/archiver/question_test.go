@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
@@ -46,6 +47,47 @@ func TestNothingFollows(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 			})
+		})
+	}
+}
+
+// TestHeldByAnother: up to which seqno the archive has everything is shown by a node that was compared, or that ends with
+// the same transaction. One that numbers lower has another one of that number, or none.
+func TestHeldByAnother(t *testing.T) {
+	other := func(_ *reader, b *server) { b.log = append(b.log[:len(b.log)-3], complete(7, "other")...) }
+	for name, c := range map[string]struct {
+		change func(r *reader, b *server)
+		want   int64
+	}{
+		"it ends with the same one":   {func(*reader, *server) {}, 20},
+		"it ends with another one":    {other, 7},
+		"it ends with the one before": {func(_ *reader, b *server) { b.log = b.log[:len(b.log)-3] }, 7},
+		"it has purged it":            {func(_ *reader, b *server) { b.purged = 7 }, 7},
+		"it was compared": {func(r *reader, b *server) {
+			other(r, b)
+			r.numbers.nodes[0].known = true
+		}, 20},
+		"what the last one is is not known": {func(r *reader, _ *server) { r.sum = "" }, 7},
+		"there is no other node":            {func(r *reader, _ *server) { r.all.synced = r.all.synced[:1] }, 20},
+	} {
+		play(t, func(w *world) {
+			w.stop()
+			w.commit(6, 7)
+			ctx, r := context.Background(), reading(w.a, w.b, w.c)
+			at, err := w.a.position(ctx)
+			sum, err2 := contentOf(ctx, w.a, at)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			r.last, r.before, r.sum, r.held, r.past, r.store = gtid(7), gtid(6), sum, 7, 20, newStore(t)
+			r.at = place{binlog.Head{Number: 1, Last: gtid(7)}}
+			w.b.do(func() { c.change(r, w.b) })
+			_, err = r.confirmed(ctx, gtid(7))
+			err = errors.Join(err, r.flush(ctx, time.Now()))
+			have, err2 := r.store.idle(ctx, r.at)
+			if err != nil || err2 != nil || r.held != c.want || have.Held != c.want {
+				t.Errorf("%s: %d, %+v, %v", name, r.held, have, errors.Join(err, err2))
+			}
 		})
 	}
 }

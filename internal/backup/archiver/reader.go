@@ -35,11 +35,12 @@ type reader struct {
 	open   *spool
 
 	numbers *numbers
-	alone   error // why no other node confirms what this one has
-	alike   bool  // the one that confirms it was compared, or there is no other one
-	logged  int64 // since when that one has a binary log of its own, 0 when it is not known
-	ended   bool  // nothing followed last when this node began to be followed
-	now     int64 // the node's seqno at the last question, and past at the one before that
+	alone   error  // why no other node confirms what this one has
+	by      source // the one that confirms it
+	alike   bool   // it was compared, or there is no other one
+	logged  int64  // since when that one has a binary log of its own, 0 when it is not known
+	ended   bool   // nothing followed last when this node began to be followed
+	now     int64  // the node's seqno at the last question, and past at the one before that
 	past    int64
 	stood   stand       // what the node shows of where it was
 	idle    bool        // the node gives nothing now
@@ -210,7 +211,7 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 		}
 		own := at.since > 0 && at.since <= r.upTo()
 		if own || !found {
-			r.alike, r.logged, found = r.numbers.compared(other.name()), at.since, true
+			r.alike, r.logged, r.by, found = r.numbers.compared(other.name()), at.since, other, true
 		}
 		if g := r.numbers.here(other.name(), at.last); g.Follows(last) {
 			last = g
@@ -359,8 +360,11 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 	r.accepted()
 	through = binlog.Later(r.archiver.through, through) // a time that was called archived stays so
 	// what was committed by then is in what the nodes had when they were asked later
-	r.held = max(r.held, r.past)
-	if time.Since(r.stored) >= throughEvery {
+	due := time.Since(r.stored) >= throughEvery
+	if r.past > r.held && (r.alike || due && confirms(ctx, r)) {
+		r.held = r.past
+	}
+	if due {
 		// the store that is away is found by it, too: until it has answered, nothing is asked to be archived
 		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number,
 			Held: r.held}); err != nil {

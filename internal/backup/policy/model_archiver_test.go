@@ -278,14 +278,14 @@ func (w *world) flush(a *archiver, mark bool) {
 	if (last == at || w.eager) && !w.nodes[a.node].away {
 		a.own, a.ends = at, w.seqno
 	}
-	confirmed, compared, proved, own, asked := false, false, true, false, []int{a.node}
+	confirmed, compared, proved, own, by, asked := false, false, true, false, 0, []int{a.node}
 	for i := range w.nodes { // another node is asked: what was made here with sql_log_bin=0 is not in the log here
 		if there, _ := w.position(i); i != a.node && !w.nodes[i].away && !own {
 			asked = append(asked, i)
 			// Until a transaction was compared, a node that is behind may lack what this one lacks, and not show it.
 			ahead := w.nodes[i].ahead - w.nodes[a.node].ahead
 			if own = w.nodes[i].since <= w.upTo(a); own || !confirmed {
-				compared, proved = a.alike[i], ahead == 0 || a.alike[i]
+				compared, proved, by = a.alike[i], ahead == 0 || a.alike[i], i
 			}
 			if confirmed = true; a.alike[i] && !w.bynumber {
 				there.Seq = uint64(int64(there.Seq) - ahead) //nolint:gosec // small
@@ -299,7 +299,9 @@ func (w *world) flush(a *archiver, mark bool) {
 	}
 	if len(a.read) == 0 {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
-			a.held = w.seqno
+			if compared || w.unlike || w.endsWith(a, by, at) {
+				a.held = w.seqno
+			}
 			a.through = binlog.Later(a.through, w.early(a, asked...))
 			w.through = binlog.Through{Time: a.through, Last: a.at.Last, Segment: a.at.Number, Held: a.held}
 			if compared {

@@ -192,6 +192,13 @@ func (w *world) complete(a *archiver, own bool) bool {
 	return a.last
 }
 
+// endsWith reports whether a node's last transaction is that of a number, by its content.
+func (w *world) endsWith(a *archiver, n int, at binlog.GTID) bool {
+	_, _, more := w.next(n, at.Seq)
+	_, same := w.numbers(a, n, at)
+	return same && !more
+}
+
 // numberOn is what a node numbers a transaction that is committed now.
 func (w *world) numberOn(n *node, t tx) uint64 {
 	if t.foreign {

@@ -52,6 +52,8 @@ func init() {
 		}
 	}
 	known["data of the transaction that a chain begins with have no more"] = numberless
+	mutants["a node that numbers lower shows that nothing follows"] = func(d *decisions) { d.unlike = true }
+	known["a node that numbers lower shows that nothing follows"] = lower
 	mutants["a later transaction of a number is not noticed"] = func(d *decisions) { d.hasty = true }
 	// The lost line of history has a backup, and the one after it has none.
 	known["a later transaction of a number is not noticed"] = []event{{0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0},
@@ -60,6 +62,12 @@ func init() {
 	// After the recovery a node counts on from a binary log that lacks the last transactions.
 	known["an earlier transaction of a number is not noticed"] = repeated
 }
+
+// lower is a schedule in which a node numbers transactions lower than the one that is followed, which lacks the last one
+// in its binary log: that node's last number is the archive's, and a backup of it holds one transaction more.
+var lower = []event{
+	{15, 34, 41}, {14, 849, 929}, {17, 616, 292}, {5, 905, 59}, {29, 562, 355}, {24, 56, 179}, {5, 145, 977},
+	{8, 349, 199}, {12, 693, 536}, {9, 255, 32}}
 
 // numberless is a schedule in which point in time is disabled, something is written, it is enabled again, and all nodes
 // count on from their binary logs. The chain begins with the transaction that the one before it ends with, and a backup

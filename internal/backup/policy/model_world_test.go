@@ -102,6 +102,7 @@ type decisions struct {
 	// viewed archivers take a view of the line of history before for the one of its number.
 	viewed    bool
 	steadfast bool // archivers go on with a stream in another view
+	unlike    bool // archivers ask whether nothing follows by number alone
 	outdated  bool // archivers know no time that another one has stored since
 	eager     bool // archivers take what a node has when it is asked for read
 	certain   bool // restores heed no seqno that no node has shown to be Galera's
