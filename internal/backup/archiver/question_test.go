@@ -51,8 +51,8 @@ func TestNothingFollows(t *testing.T) {
 	}
 }
 
-// TestHeldByAnother: up to which seqno the archive has everything is shown by a node that was compared, or that ends with
-// the same transaction. One that numbers lower has another one of that number, or none.
+// TestHeldByAnother: up to which seqno the archive has everything is shown by a node that was compared, or that ends
+// with the same transaction. One that numbers lower has another one of that number, or none.
 func TestHeldByAnother(t *testing.T) {
 	other := func(_ *reader, b *server) { b.log = append(b.log[:len(b.log)-3], complete(7, "other")...) }
 	for name, c := range map[string]struct {

@@ -35,8 +35,8 @@ func TestPreviousHeld(t *testing.T) {
 	})
 }
 
-// TestPreviousHeldAfterUnnamed: another archiver begins behind a statement that names no seqno, and the node has gone on
-// by then. What is archived shows the least that it can have.
+// TestPreviousHeldAfterUnnamed: another archiver begins behind a statement that names no seqno, and the node has gone
+// on by then. What is archived shows the least that it can have.
 func TestPreviousHeldAfterUnnamed(t *testing.T) {
 	play(t, func(w *world) {
 		w.commit(6)

@@ -63,8 +63,8 @@ func init() {
 	known["an earlier transaction of a number is not noticed"] = repeated
 }
 
-// lower is a schedule in which a node numbers transactions lower than the one that is followed, which lacks the last one
-// in its binary log: that node's last number is the archive's, and a backup of it holds one transaction more.
+// lower is a schedule in which a node numbers transactions lower than the one that is followed, which lacks the last
+// one in its binary log: that node's last number is the archive's, and a backup of it holds one transaction more.
 var lower = []event{
 	{15, 34, 41}, {14, 849, 929}, {17, 616, 292}, {5, 905, 59}, {29, 562, 355}, {24, 56, 179}, {5, 145, 977},
 	{8, 349, 199}, {12, 693, 536}, {9, 255, 32}}
