@@ -39,8 +39,8 @@ func Break(before, h binlog.Head) string {
 func Follows(before, h binlog.Head) bool { return h.Before == before.Checksum }
 
 // Joins reports whether a chain begins exactly where the segment before it ends, so that who follows the archive goes
-// on without a loss: in the same line of history, with the same last transaction by its content, and with nothing of
-// other servers in between. A restore begins with a backup of the chain all the same.
+// on without a loss: in the same line of history, with the same last transaction by its content, and with nothing in
+// between that has no GTID, or is of other servers. A restore begins with a backup of the chain all the same.
 func Joins(before, h binlog.Head) bool {
 	readable := before.Unreadable == "" && h.Unreadable == ""
 	return h.Begins && h.Number == before.Number+1 && readable && Follows(before, h) &&
@@ -48,11 +48,10 @@ func Joins(before, h binlog.Head) bool {
 		h.Line().Same(before.Line()) && h.Line().Known() && logged(before, h) && len(Foreign(before, h.Foreign)) == 0
 }
 
-// logged reports whether all that was written between two segments has a GTID. Between two sessions the nodes have run
-// without a binary log: what was written then has none, and only Galera's own numbers show that nothing was.
-func logged(before, h binlog.Head) bool {
-	return h.Session == before.Session || h.Seqno > 0 && h.Seqno <= before.Held
-}
+// logged reports whether all that was written between two segments has a GTID. A chain begins where the one before it
+// ends because nothing shows that nothing follows: all nodes may have got a copy of one that lacks a transaction in its
+// binary log, or have run without one. Only Galera's own numbers show that nothing was written.
+func logged(before, h binlog.Head) bool { return h.Seqno > 0 && h.Seqno <= before.Held }
 
 // hold reports whether lines of history begin with all that the archive has. A later one may begin before an earlier
 // one.

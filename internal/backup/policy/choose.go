@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -33,7 +34,7 @@ type Range struct {
 	Sum string
 	// Chain is the number of the segment that their chain has begun with.
 	Chain uint64
-	// Also is another line of history that has a transaction of the target's GTID; the zero Line for none.
+	// Also is the line of history of a later chain that has a transaction of the target's GTID; the zero Line for none.
 	Also binlog.Line
 }
 
@@ -68,6 +69,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	if why := mayHold(heads, first, b, t, through); why != "" {
 		return w, "", errors.New(why)
 	}
+	w.out.Also = another(heads, first, b, t)
 	heads = heads[first:]
 	if why := doubtful(heads, b, t, through); why != "" {
 		return w, "", Doubtful(why)
@@ -80,7 +82,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 			break
 		}
 	}
-	w.out.Also, w.out.Chain = another(heads, b, t), heads[0].Chain
+	w.out.Chain = heads[0].Chain
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {
 			if w.passed || t.GTID != (binlog.GTID{}) && w.reached() { // nothing after the gap is needed
@@ -164,15 +166,25 @@ func (w *walk) reached() bool {
 }
 
 // another finds a line of history, of a later chain, that has a transaction of the target's GTID, but does not come
-// from the base.
-func another(heads []binlog.Head, b Base, t binlog.Target) binlog.Line {
-	for _, h := range heads {
-		if t.GTID != (binlog.GTID{}) && h.Unreadable == "" && !h.Empty() && !belongs(b, h) && atOrAfter(t.GTID, h.First) &&
-			atOrAfter(h.Last, t.GTID) {
+// from the base. A chain that begins with that GTID has one, unless it is the very transaction, by its content.
+func another(heads []binlog.Head, first int, b Base, t binlog.Target) binlog.Line {
+	for _, h := range heads[first:] {
+		if t.GTID == (binlog.GTID{}) || h.Unreadable != "" || belongs(b, h) {
+			continue
+		}
+		if h.Begins && h.Last == t.GTID && !ends(heads, b, h) ||
+			!h.Empty() && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
 			return h.Line()
 		}
 	}
 	return binlog.Line{}
+}
+
+// ends reports whether a segment of a base's chain ends with the very transaction that another chain begins with.
+func ends(heads []binlog.Head, b Base, begins binlog.Head) bool {
+	return slices.ContainsFunc(heads, func(h binlog.Head) bool {
+		return h.Last == begins.Last && h.LastSum == begins.LastSum && h.LastSum != "" && belongs(b, h)
+	})
 }
 
 // since is the index of the segment that goes on from a base, -1 for none.

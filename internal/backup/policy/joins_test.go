@@ -29,16 +29,17 @@ func TestJoins(t *testing.T) {
 		"its content is not known": {func(before, h *binlog.Head) {
 			before.LastSum, h.LastSum = "", ""
 		}, false},
-		"another line of history":  {func(_, h *binlog.Head) { h.Lines[0].ID = "b" }, false},
-		"another history":          {func(_, h *binlog.Head) { h.Lines[0].History = "i" }, false},
-		"its history is not known": {func(before, h *binlog.Head) { before.Lines, h.Lines = nil, nil }, false},
-		"another session":          {func(_, h *binlog.Head) { h.Session = "later" }, false},
-		"another session, and all is held": {func(before, h *binlog.Head) {
-			h.Session, h.Seqno, before.Held = "later", 70, 70
-		}, true},
-		"another session, and not all is held": {func(before, h *binlog.Head) {
-			h.Session, h.Seqno, before.Held = "later", 71, 70
+		"another line of history":          {func(_, h *binlog.Head) { h.Lines[0].ID = "b" }, false},
+		"another history":                  {func(_, h *binlog.Head) { h.Lines[0].History = "i" }, false},
+		"its history is not known":         {func(before, h *binlog.Head) { before.Lines, h.Lines = nil, nil }, false},
+		"another session, and all is held": {func(_, h *binlog.Head) { h.Session = "later" }, true},
+		"another session, and not all is held": {func(_, h *binlog.Head) {
+			h.Session, h.Seqno = "later", 71
 		}, false},
+		"not all is held":                   {func(_, h *binlog.Head) { h.Seqno = 71 }, false},
+		"more than all is held":             {func(before, _ *binlog.Head) { before.Held = 71 }, true},
+		"what is held is not known":         {func(before, _ *binlog.Head) { before.Held = 0 }, false},
+		"where the nodes were is not known": {func(_, h *binlog.Head) { h.Seqno = 0 }, false},
 		"what another server wrote": {func(_, h *binlog.Head) {
 			h.Foreign = []binlog.GTID{{Domain: 4, Server: 2, Seq: 9}}
 		}, false},
@@ -47,9 +48,9 @@ func TestJoins(t *testing.T) {
 			h.Foreign = before.Foreign
 		}, true},
 	} {
-		before := binlog.Head{Number: 4, Chain: 1, Last: end, LastSum: "sum", Checksum: "before",
+		before := binlog.Head{Number: 4, Chain: 1, Last: end, LastSum: "sum", Checksum: "before", Held: 70,
 			Lines: []binlog.Line{{History: "h", ID: "z"}, {History: "h", ID: "a"}}}
-		h := binlog.Head{Number: 5, Chain: 5, Begins: true, Before: "before", Last: end, LastSum: "sum",
+		h := binlog.Head{Number: 5, Chain: 5, Begins: true, Before: "before", Last: end, LastSum: "sum", Seqno: 70,
 			Lines: []binlog.Line{{History: "h", ID: "a"}}}
 		tc.edit(&before, &h)
 		if got := Joins(before, h); got != tc.want {

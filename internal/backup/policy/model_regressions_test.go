@@ -125,6 +125,8 @@ var regressions = map[string][]event{
 	"point in time was disabled, and a backup that ends with the last number of before has more":     numberless,
 	"nodes ran without a binary log, and a backup that ends with the last number of before has more": hidden,
 	"the backup's node numbers lower, and was not compared yet with the one that lacks the last one": lower,
+	"nothing shows that nothing follows where a chain begins, and what follows the archive is there": unfollowed,
+	"a lost transaction's number is that of the one which a later chain begins with":                 again,
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},

@@ -166,6 +166,7 @@ func play(d decisions, schedule []event) *world {
 		}
 	}
 	w.observe()
+	w.checkJoins()
 	w.check(binlog.Target{Latest: true})
 	for k := range 20 {
 		w.check(binlog.Target{Time: w.now.Add(-time.Duration(k*13) * time.Second).Truncate(time.Second)})

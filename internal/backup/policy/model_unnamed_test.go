@@ -34,6 +34,10 @@ func (w *world) checkUnnamed(t binlog.Target) {
 				w.breaks("%s is the transaction %d in the segment %d, and a restore for which no backup is named ends with %d, "+
 					"by %s", t, s.txs[i], n, last, b.ID)
 			}
+			if s.Begins && s.Last == t.GTID && s.at >= 0 && s.at != last {
+				w.breaks("the segment %d begins with %s, the transaction %d, and a restore for which no backup is named ends "+
+					"with %d, by %s", n, t, s.at, last, b.ID)
+			}
 		}
 		return
 	}
@@ -59,6 +63,18 @@ func init() {
 	known["a later transaction of a number is not noticed"] = []event{{0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0},
 		{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {17, 0, 3}, {0, 0, 0}, {3, 0, 3}, {0, 0, 0}, {3, 0, 3},
 		{8, 0, 0}}
+	mutants["a later chain has no transaction of the number that it begins with"] = func(d *decisions) {
+		d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
+			r, err := policy.Choose(heads, b, t, through)
+			if !slices.ContainsFunc(heads, func(h binlog.Head) bool {
+				return !h.Empty() && h.Line().Same(r.Also) && h.First.Seq <= t.GTID.Seq && t.GTID.Seq <= h.Last.Seq
+			}) {
+				r.Also = binlog.Line{}
+			}
+			return r, err
+		}
+	}
+	known["a later chain has no transaction of the number that it begins with"] = again
 	// After the recovery a node counts on from a binary log that lacks the last transactions.
 	known["an earlier transaction of a number is not noticed"] = repeated
 }
@@ -80,6 +96,12 @@ var numberless = []event{
 var hidden = []event{
 	{0, 1, 0}, {0, 1, 0}, {3, 0, 7}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {17, 3, 1}, {24, 0, 12}, {24, 1, 12},
 	{24, 2, 12}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}, {12, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}}
+
+// again is a schedule in which a transaction is lost, and the next one gets its number. The archive begins anew with that
+// one, of which no backup is made.
+var again = []event{
+	{2, 681, 333}, {1, 537, 438}, {4, 426, 278}, {22, 45, 138}, {2, 942, 773}, {2, 478, 967}, {7, 865, 30},
+	{17, 81, 159}, {1, 668, 925}, {3, 722, 694}}
 
 // repeated is a schedule in which a chain begins with a number that the one before it has, too, in the same line of
 // history. A backup names that.

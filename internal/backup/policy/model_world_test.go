@@ -84,6 +84,7 @@ type decisions struct {
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
 	earlier func(a policy.Archive, chain uint64, t binlog.Target) (binlog.Head, error)
 	follows func(before, h binlog.Head) bool
+	joins   func(before, h binlog.Head) bool
 	due     func(d policy.Doomed, needless []uint64, read, now time.Time, after time.Duration) []uint64
 	clock   func(ahead map[string]time.Duration) policy.Clock
 	decide  func(*v1alpha1.ArchiveStatus, archival.Facts) archival.Request
@@ -121,7 +122,7 @@ func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext,
 		ends: policy.JudgeLast, foreign: policy.Foreign, ended: policy.Ended,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
-		earlier: policy.Earlier, due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock,
+		joins: policy.Joins, earlier: policy.Earlier, due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock,
 		decide: archival.Decide, expire: schedule.Retain}
 }
 

@@ -242,6 +242,29 @@ func TestAlso(t *testing.T) {
 	}
 }
 
+// TestAlsoBegins: a later chain that begins with a number has a transaction of it, unless that is the very same one.
+func TestAlsoBegins(t *testing.T) {
+	for name, c := range map[string]struct {
+		at     uint64
+		edit   func(heads []binlog.Head)
+		target uint64
+		want   string
+	}{
+		"another transaction of the number": {20, func(h []binlog.Head) { h[1].LastSum, h[2].LastSum = "x", "y" }, 20, "b"},
+		"the same one":                      {20, func(h []binlog.Head) { h[1].LastSum, h[2].LastSum = "x", "x" }, 20, ""},
+		"its content is not known":          {20, func([]binlog.Head) {}, 20, "b"},
+		"one within a segment":              {12, func(h []binlog.Head) { h[1].LastSum, h[2].LastSum = "x", "x" }, 12, "b"},
+		"an earlier one":                    {20, func(h []binlog.Head) { h[1].LastSum, h[2].LastSum = "x", "y" }, 19, ""},
+	} {
+		s := newStore().begins(5, "").segment(20, 20).another("s", line("b", 800)).begins(c.at, "recovered")
+		c.edit(s.heads)
+		if r, err := Choose(s.heads, base("x", 6, 6), binlog.Target{GTID: gtid(c.target)}, binlog.Through{}); err != nil ||
+			r.Also.ID != c.want {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+}
+
 // TestAlsoUnreadable: a segment that cannot be read names no transaction of another line.
 func TestAlsoUnreadable(t *testing.T) {
 	s := newStore().begins(5, "").segment(20, 20)

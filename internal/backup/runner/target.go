@@ -106,8 +106,9 @@ type ambiguous struct{ error }
 // twice reports why the GTID of a target is that of another transaction, too, than the one that a backup leads to.
 func (w *walk) twice(ctx context.Context, id string, chosen policy.Range, t binlog.Target) (why, err error) {
 	if chosen.Also.Known() {
-		return ambiguous{fmt.Errorf("%s names a transaction of the line of history of the backup %s, and one of the later "+
-			"line %s: name the backup to begin with, or a time", t, id, chosen.Also)}, nil
+		return ambiguous{fmt.Errorf("%s names a transaction that the backup %s leads to, and there is one of that number in "+
+			"a later part of the archive, in the line of history %s: name the backup to begin with, or a time", t, id,
+			chosen.Also)}, nil
 	}
 	a := policy.Archive{Numbers: w.numbers, Head: func(n uint64) (binlog.Head, error) { return w.readHead(ctx, n) }}
 	h, err := policy.Earlier(a, chosen.Chain, t)

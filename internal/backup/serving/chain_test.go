@@ -125,6 +125,7 @@ func TestLocateAcrossChains(t *testing.T) {
 		name    string
 		anew    uint64 // where the archive begins anew
 		line    string
+		more    int64
 		drop    []uint64
 		chain   uint64
 		from    uint64
@@ -141,12 +142,13 @@ func TestLocateAcrossChains(t *testing.T) {
 		{name: "nothing shows that it goes on", anew: 5, drop: []uint64{1, 2}, chain: 1, from: 6, refused: "begun anew"},
 		{name: "the end of its own is lost", anew: 5, drop: []uint64{2}, chain: 1, from: 4, refused: "begun anew"},
 		{name: "something is missing", anew: 6, chain: 1, from: 4, refused: "begun anew with the segment 000000000003"},
+		{name: "something that has no number is missing", anew: 5, more: 1, chain: 1, from: 4, refused: "begun anew"},
 		{name: "another line of history", anew: 5, line: "b", chain: 1, from: 4, refused: "begun anew"},
 		{name: "a chain that it does not go on from", anew: 5, chain: 2, from: 6, refused: "begun anew"},
 	} {
 		w := newWritten(t, gtid(3))              // 1
 		w.add(gtid(5), 2, transactions(4, 5)...) // 2
-		w.line = tc.line
+		w.line, w.more = tc.line, tc.more
 		w.begin(gtid(tc.anew))                // 3
 		w.add(gtid(7), 1, transactions(7)...) // 4
 		var numbers []uint64

@@ -38,6 +38,8 @@ type written struct {
 	line string
 	// earlier are the lines before that one.
 	earlier []binlog.Line
+	// more is how many transactions a node has, where a chain begins, that are not in its binary log.
+	more int64
 	// streams are what is streamed, nil for nothing.
 	streams *streams
 	// held keeps segments away from the store while it is not nil.
@@ -90,7 +92,8 @@ func (w *written) put(h binlog.Head, body []byte) {
 	w.Helper()
 	h.Format, h.Number, h.Before = binlog.FormatVersion, w.at.Number+1, w.at.Checksum
 	h.Lines = append(append([]binlog.Line{}, w.earlier...), binlog.Line{History: "h", ID: cmp.Or(w.line, "a")})
-	h.LastSum = "sum of " + h.Last.String()
+	h.LastSum, h.Held = "sum of "+h.Last.String(), int64(h.Last.Seq) //nolint:gosec // small
+	h.Seqno = h.Held + w.more
 	line, err := h.Encode()
 	switch {
 	case err == nil && w.held != nil:
