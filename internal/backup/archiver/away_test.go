@@ -4,18 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // TestThroughAway: while the store is away, nothing is asked to be archived, though there is nothing to store.
 func TestThroughAway(t *testing.T) {
 	play(t, func(w *world) {
-		reports := func() task.Archived {
-			w.reports.mu.Lock()
-			defer w.reports.mu.Unlock()
-			return w.reports.now
-		}
+		reports := w.reports.told
 		w.pass(10 * interval)
 		comeBack := w.vanish()
 		w.pass(2 * throughEvery)
@@ -49,8 +43,8 @@ func TestUnconfirmed(t *testing.T) {
 				w.a.commit(7)
 				w.pass(10 * time.Minute)
 				w.expect("@5 6-6 7-7")
-				if w.reports.now.Problem == "" || !strings.Contains(w.reports.now.Problem, "no other node confirms") {
-					t.Errorf("%+v", w.reports.now)
+				if w.reports.told().Problem == "" || !strings.Contains(w.reports.told().Problem, "no other node confirms") {
+					t.Errorf("%+v", w.reports.told())
 				}
 			})
 		})

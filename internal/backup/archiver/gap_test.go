@@ -165,8 +165,8 @@ func TestGap(t *testing.T) {
 			w.commit(7)
 			w.pass(quietTime / 2)
 			w.expect("@5 6-6")
-			if w.reports.now.Problem == "" || !strings.Contains(w.reports.now.Problem, "5-9-1") {
-				w.t.Errorf("%+v", w.reports.now)
+			if w.reports.told().Problem == "" || !strings.Contains(w.reports.told().Problem, "5-9-1") {
+				w.t.Errorf("%+v", w.reports.told())
 			}
 			w.foreign(2)
 			w.pass(quietTime - time.Minute)

@@ -120,9 +120,7 @@ func TestSegment(t *testing.T) {
 func TestThrough(t *testing.T) {
 	play(t, func(w *world) {
 		through := func() time.Time {
-			w.reports.mu.Lock()
-			defer w.reports.mu.Unlock()
-			return w.reports.now.Through
+			return w.reports.told().Through
 		}
 		old := through()
 		w.pass(5 * throughEvery)
@@ -152,8 +150,8 @@ func TestThrough(t *testing.T) {
 		if open := through(); open != old {
 			t.Errorf("a transaction is open, and the archive goes on to %s", open)
 		}
-		if w.reports.now.Node != "a" || w.reports.now.GTID != "0-1-5" {
-			t.Errorf("%+v", w.reports.now)
+		if w.reports.told().Node != "a" || w.reports.told().GTID != "0-1-5" {
+			t.Errorf("%+v", w.reports.told())
 		}
 	})
 }
@@ -254,8 +252,8 @@ func TestSource(t *testing.T) {
 			play(t, func(w *world) {
 				c.script(w)
 				w.expect(c.want)
-				if c.node != "" && w.reports.now.Node != c.node {
-					t.Errorf("it follows %q (%s)", w.reports.now.Node, w.reports.now.Problem)
+				if c.node != "" && w.reports.told().Node != c.node {
+					t.Errorf("it follows %q (%s)", w.reports.told().Node, w.reports.told().Problem)
 				}
 			})
 		})
@@ -293,8 +291,9 @@ func TestGoesOn(t *testing.T) {
 				w.commit(n)
 				w.pass(3 * time.Minute)
 			}
-			if w.reports.now.Reason == "" || w.reports.now.GTID != "0-1-6" || strings.Contains(w.reports.now.Problem, "\n") {
-				w.t.Errorf("the store is away, and reported is %+v", w.reports.now)
+			now := w.reports.told()
+			if now.Reason == "" || now.GTID != "0-1-6" || strings.Contains(now.Problem, "\n") {
+				w.t.Errorf("the store is away, and reported is %+v", now)
 			}
 			comeBack()
 			w.pass(time.Minute)
@@ -380,8 +379,8 @@ func TestGoesOn(t *testing.T) {
 			}
 			w.pass(interval)
 			stop()
-			if other.reports.now.GTID != "0-1-9" || w.reports.now.GTID != "0-1-9" {
-				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.reports.now, w.reports.now)
+			if other.reports.told().GTID != "0-1-9" || w.reports.told().GTID != "0-1-9" {
+				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.reports.told(), w.reports.told())
 			}
 		}, "@5 6-6 7-7 8-8 9-9"},
 	} {
@@ -389,8 +388,8 @@ func TestGoesOn(t *testing.T) {
 			play(t, func(w *world) {
 				c.script(w)
 				w.expect(c.want)
-				if w.reports.now.Problem != "" {
-					t.Errorf("reported is %+v", w.reports.now)
+				if w.reports.told().Problem != "" {
+					t.Errorf("reported is %+v", w.reports.told())
 				}
 			})
 		})

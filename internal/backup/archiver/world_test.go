@@ -86,6 +86,19 @@ func (w *world) start() (a *archiver, stop func()) {
 	}
 }
 
+// told is what is reported now.
+func (b *board) told() (now task.Archived) {
+	b.set(func(a *task.Archived) { now = *a })
+	return now
+}
+
+// hears has the clock of the API server be one of before.
+func (b *board) hears(of asked) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = of
+}
+
 // pass lets time go by.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d)
