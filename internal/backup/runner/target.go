@@ -106,18 +106,22 @@ type ambiguous struct{ error }
 // twice reports why the GTID of a target is that of another transaction, too, than the one that a backup leads to.
 func (w *walk) twice(ctx context.Context, id string, chosen policy.Range, t binlog.Target) (why, err error) {
 	if chosen.Also.Known() {
-		return ambiguous{fmt.Errorf("%s names a transaction that the backup %s leads to, and there is one of that number in "+
-			"a later part of the archive, in the line of history %s: name the backup to begin with, or a time", t, id,
-			chosen.Also)}, nil
+		return twoOf(t, fmt.Sprintf("one that the backup %s leads to, and one in a later part of the archive, in the line "+
+			"of history %s", id, chosen.Also)), nil
 	}
 	a := policy.Archive{Numbers: w.numbers, Head: func(n uint64) (binlog.Head, error) { return w.readHead(ctx, n) }}
 	h, err := policy.Earlier(a, chosen.Chain, t)
 	if err != nil || h.Number == 0 {
 		return nil, err
 	}
-	return ambiguous{fmt.Errorf("%s names a transaction that the backup %s leads to, and there is one of that number in "+
-		"an earlier part of the archive, which ends at %s in the line of history %s: name the backup to begin with, or a "+
-		"time", t, id, h.Last, h.Line())}, nil
+	return twoOf(t, fmt.Sprintf("one that the backup %s leads to, and one in an earlier part of the archive, which ends "+
+		"at %s in the line of history %s", id, h.Last, h.Line())), nil
+}
+
+// twoOf is why a GTID that two transactions have is no target.
+func twoOf(t binlog.Target, which string) error {
+	return ambiguous{fmt.Errorf("%s cannot be restored, because two transactions have it: %s. Name the backup to begin "+
+		"with (backup, or store.id), or a time instead of the GTID", t, which)}
 }
 
 // walk goes through the archive of one cluster.

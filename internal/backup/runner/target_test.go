@@ -77,7 +77,7 @@ func TestTransactionOfTwoChains(t *testing.T) {
 		var why failure
 		if !errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable ||
 			!strings.Contains(err.Error(), "earlier part of the archive, which ends at 7-1-5 in the line of history "+
-				oneHistory+"/a: name the backup") {
+				oneHistory+"/a. Name the backup") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -286,7 +286,8 @@ func TestTransactionOfTwoLines(t *testing.T) {
 		case c.from > 0 && (err != nil || r == nil || r.From != c.from):
 			t.Errorf("%s: %+v, %v", name, r, err)
 		case c.from == 0 && (!errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable ||
-			!strings.Contains(err.Error(), "name the backup")):
+			!strings.Contains(err.Error(), "two transactions have it: one that the backup b1 leads to, and one in a later "+
+				"part of the archive") || !strings.Contains(err.Error(), "Name the backup to begin with (backup, or store.id)")):
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
