@@ -37,7 +37,7 @@ func taskOf(f loading.Facts) task.Load {
 	t := task.Load{Through: through(o), Into: o.TargetDatabase(), Attempt: s.Attempts,
 		VolumeBytes: f.Cluster.Spec.Storage.Size.Value()}
 	if o.Spec.From.External == nil {
-		t.Settings = restoration.Settings(f.Cluster)
+		t.Settings, t.MemoryBytes = restoration.Settings(f.Cluster), f.Cluster.Spec.Resources.Limits.Memory().Value()
 		t.Restore = task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, Keys: resources.RecordedKeys(f.Cluster),
 			History: uuid.NewSHA1(uuid.NameSpaceOID, []byte(o.UID)).String(),
 			Replay:  restoration.ReplayTo(f.Source.Find.Target, s.Replay, f.Cluster)}

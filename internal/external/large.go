@@ -9,13 +9,19 @@ import (
 	"strings"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // findBudget finds out how much memory there is for large rows.
 func (c *copier) findBudget(ctx context.Context) error {
 	c.budget = budget{Memory: c.Memory, connections: int64(c.Connections)}
 	if c.Limit > 0 && c.Shared {
-		if err := c.target.QueryRowContext(ctx, "SELECT @@innodb_buffer_pool_size").Scan(&c.budget.pool); err != nil {
+		server := c.target
+		if c.FromSource {
+			server = c.source
+		}
+		if err := server.QueryRowContext(ctx, "SELECT @@innodb_buffer_pool_size").Scan(&c.budget.pool); err != nil {
 			return fmt.Errorf("asking for the size of the buffer pool: %w", err)
 		}
 		debug.SetMemoryLimit(c.budget.own()) // by the container's limit, the server's memory would be taken, too
@@ -99,8 +105,8 @@ func (c *copier) size(t Table, text []byte) (int64, error) {
 		field = "spec.from.external.resources.limits.memory"
 	}
 	return 0, fmt.Errorf("%w: one of the table %s has values of %d MiB, and the memory of this Job is enough for %d MiB: "+
-		"with %d connections it takes a limit of %d MiB (%s)", ErrTooLarge, t, n>>20, c.waiting>>20, c.Connections,
-		c.budget.enoughFor(n)>>20+1, field)
+		"with %s it takes a limit of %d MiB (%s)", ErrTooLarge, t, n>>20, c.waiting>>20,
+		galera.Count(c.Connections, "connection"), c.budget.enoughFor(n)>>20+1, field)
 }
 
 // ofTarget explains an error of writing a table.
@@ -109,7 +115,7 @@ func (c *copier) ofTarget(ctx context.Context, t Table, err error) error {
 		return fmt.Errorf("writing %s: %w", t, err)
 	}
 	what := "1 GiB"
-	if c.Only != nil { // into servers that have settings of their own
+	if c.Only != nil || c.Present { // into servers that have settings of their own
 		var most int64
 		if c.target.QueryRowContext(context.WithoutCancel(ctx), "SELECT @@max_allowed_packet").Scan(&most) == nil {
 			what = fmt.Sprintf("the %d MiB that the cluster accepts (raise max_allowed_packet in spec.mariadb.config, up to 1G)",

@@ -3,6 +3,7 @@
 package external
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -29,14 +30,20 @@ func TestMemoryOfARow(t *testing.T) {
 		"four":           {Memory{Limit: gib}, 4, "spec.from.external.resources.limits.memory"},
 		"shared":         {Memory{Limit: gib, Shared: true, Pool: 650 << 20}, 4, "spec.resources.limits.memory"},
 		"a small one":    {Memory{Limit: gib / 2, Shared: true, Pool: 128 << 20}, 4, "spec.resources.limits.memory"},
+		"the source's": {Memory{Limit: gib, Shared: true, FromSource: true, Pool: 128 << 20}, 1,
+			"spec.resources.limits.memory of the cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source, _ := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G")
-			into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G",
-				fmt.Sprint("--innodb-buffer-pool-size=", max(32<<20, c.BufferPool(c.connections))))
+			pool := fmt.Sprint("--innodb-buffer-pool-size=", max(32<<20, c.BufferPool(c.connections)))
+			source, _ := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G", pool)
+			into, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=1G", pool)
+			sharing := into
+			if c.FromSource {
+				sharing = source
+			}
 			r := budget{Memory: c.Memory, connections: int64(c.connections)}
 			if c.Shared { // it is rounded
-				r.pool, _ = strconv.ParseInt(value(t, into, "SELECT @@innodb_buffer_pool_size"), 10, 64)
+				r.pool, _ = strconv.ParseInt(value(t, sharing, "SELECT @@innodb_buffer_pool_size"), 10, 64)
 			}
 			each, waiting := r.bounds()
 			run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
@@ -61,12 +68,13 @@ func TestMemoryOfARow(t *testing.T) {
 				run(t, into, "CREATE DATABASE `into`")
 			}
 			peak(t)
+			serversPeak(t, sharing) // it may have been filled
 			if err := copied(t, source, socket, o); err != nil {
 				t.Fatal(err)
 			}
 			used := peak(t)
 			if c.Shared {
-				other := serversPeak(t, into)
+				other := serversPeak(t, sharing)
 				t.Logf("this process took %d MiB of %d MiB, and the server %d MiB", used>>20, r.own()>>20, other>>20)
 				used += other
 			}
@@ -130,6 +138,11 @@ func TestLargeColumns(t *testing.T) {
 // copied copies from a server to that of a socket.
 func copied(t *testing.T, source *sql.DB, socket string, o Options) error {
 	t.Helper()
+	return copiedWithin(t.Context(), t, source, socket, o)
+}
+
+func copiedWithin(ctx context.Context, t *testing.T, source *sql.DB, socket string, o Options) error {
+	t.Helper()
 	from, err := server(source).Open()
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +153,7 @@ func copied(t *testing.T, source *sql.DB, socket string, o Options) error {
 		t.Fatal(err)
 	}
 	defer func() { _ = to.Close() }()
-	_, err = Copy(t.Context(), from, to, o)
+	_, err = Copy(ctx, from, to, o)
 	return err
 }
 
@@ -150,13 +163,19 @@ func peak(t *testing.T) int64 {
 	bytes := highest(t, "self")
 	runtime.GC()
 	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	forget(t, "self")
 	return bytes
 }
 
-// serversPeak returns how much memory a server has had at most.
+// forget has a process be asked for its peak from now on.
+func forget(t *testing.T, process string) {
+	t.Helper()
+	if err := os.WriteFile("/proc/"+process+"/clear_refs", []byte("5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serversPeak returns how much memory a server has had at most since it was asked last.
 func serversPeak(t *testing.T, db *sql.DB) int64 {
 	t.Helper()
 	id, _ := containers.Load(db)
@@ -164,7 +183,10 @@ func serversPeak(t *testing.T, db *sql.DB) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return highest(t, strings.TrimSpace(string(out)))
+	process := strings.TrimSpace(string(out))
+	bytes := highest(t, process)
+	forget(t, process)
+	return bytes
 }
 
 func highest(t *testing.T, process string) (kib int64) {

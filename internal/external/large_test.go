@@ -14,7 +14,8 @@ func TestBounds(t *testing.T) {
 		for _, m := range []Memory{{Limit: 512 << 20}, {Limit: 1 << 30}, {Limit: 1 << 30, Shared: true, Pool: 128 << 20},
 			{Limit: 1 << 30, Shared: true, Pool: 650 << 20}, {Limit: 3 << 30, Shared: true, Pool: 32 << 20},
 			{Limit: 8 << 30, Shared: true, Pool: 128 << 20}, {Limit: 8 << 30, Shared: true, Pool: 5 << 30},
-			{Limit: 64 << 30, Shared: true, Pool: 40 << 30}} {
+			{Limit: 64 << 30, Shared: true, Pool: 40 << 30},
+			{Limit: 1 << 30, Shared: true, FromSource: true, Pool: 128 << 20}} {
 			r := budget{Memory: m, connections: connections, pool: m.BufferPool(int(connections))}
 			each, waiting := r.bounds()
 			if all := max(leastRow, r.rows()) + (connections-1)*leastRow; waiting+(connections-1)*each > all || waiting < each {
@@ -42,11 +43,21 @@ func TestBounds(t *testing.T) {
 		shared(1<<29, 128<<20, 4):                         {1, 8},
 		shared(1<<29, 128<<20, 1):                         {13, 13},
 		shared(8<<30, 5<<30, 4):                           {16, 208},
+		// as docs/backups.md has it
+		sourced(1<<29, 128<<20): {23, 23},
+		sourced(1<<30, 128<<20): {69, 69},
+		sourced(8<<30, 5<<30):   {256, 256},
 	} {
 		if each, waiting := r.bounds(); each>>20 != want[0] || waiting>>20 != want[1] {
 			t.Errorf("%+v: rows of %d MiB, and of %d MiB that wait", r, each>>20, waiting>>20)
 		}
 	}
+}
+
+func sourced(limit, pool int64) budget {
+	r := budget{Memory: Memory{Limit: limit, Shared: true, FromSource: true, Pool: pool}, connections: 1}
+	r.pool = r.BufferPool(1)
+	return r
 }
 
 func shared(limit, pool, connections int64) budget {

@@ -12,6 +12,8 @@ const (
 	serverPerByte    = 8.5
 	serverBase       = 112 << 20
 	serverConnection = 16 << 20
+	// sourcePerByte is what it takes in a source's server: as a value, and as it is sent.
+	sourcePerByte = 3
 	// share is the part of a container's limit that is counted on, as in GOMEMLIMIT (job.limitMemory).
 	share = 0.9
 	// aside is the part of the memory for rows, one in so many, that is kept for rows that wait for nothing.
@@ -30,8 +32,8 @@ const (
 type Memory struct {
 	// Limit is that of the container; 0 for no bound.
 	Limit int64
-	// Shared reports whether the target's server runs in the same container.
-	Shared bool
+	// Shared reports whether a server runs in the same container: the target's, or that of the source with FromSource.
+	Shared, FromSource bool
 	// Pool is the buffer pool that such a server is configured with; 0 where that is not known.
 	Pool int64
 }
@@ -69,7 +71,10 @@ func (r budget) free() int64 {
 }
 
 func (r budget) perByte() float64 {
-	if r.Shared {
+	switch {
+	case r.Shared && r.FromSource:
+		return perByte + sourcePerByte
+	case r.Shared:
 		return perByte + serverPerByte
 	}
 	return perByte

@@ -86,14 +86,28 @@ func (c *copier) kept(ctx context.Context, from, to *sql.Conn, p part) (bool, er
 		c.report()
 		return true, nil
 	}
-	empty := "DELETE FROM " + p.table.inTarget() + where
-	if where == "" {
-		empty = "TRUNCATE TABLE " + p.table.inTarget()
-	}
-	if _, err := to.ExecContext(ctx, empty); err != nil {
+	if err := empty(ctx, to, p.table.inTarget(), where); err != nil {
 		return false, fmt.Errorf("emptying %s: %w", p.table, err)
 	}
 	return false, nil
+}
+
+// empty removes the rows of a part. One may have most rows of a table, whose keys are not spread evenly: the locks of
+// one statement have to fit into a part of the buffer pool.
+func empty(ctx context.Context, c *sql.Conn, table, where string) error {
+	if where == "" {
+		_, err := c.ExecContext(ctx, "TRUNCATE TABLE "+table)
+		return err
+	}
+	for {
+		done, err := c.ExecContext(ctx, fmt.Sprintf("DELETE FROM %s%s LIMIT %d", table, where, chunkRows))
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); n < chunkRows || err != nil {
+			return err
+		}
+	}
 }
 
 // digestsOf are those of a part on both servers.

@@ -85,3 +85,42 @@ func TestResume(t *testing.T) {
 		t.Errorf("tables of other definitions are taken over: %v", err)
 	}
 }
+
+// TestResumeSkewed: a part that has most rows of a table, and is not the source's any more, is emptied a bounded number
+// of rows at a time.
+func TestResumeSkewed(t *testing.T) {
+	source, _ := start(t, "galera-mariadb:11.8")
+	target, socket := start(t, "galera-mariadb:11.8", "--skip-log-bin")
+	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
+		"CREATE DATABASE shop", "CREATE TABLE shop.t (id BIGINT PRIMARY KEY, v INT)",
+		"INSERT INTO shop.t SELECT seq, seq FROM shop.seq_1_to_260000", "INSERT INTO shop.t VALUES (1 << 62, 0)",
+		"ANALYZE TABLE shop.t")
+	var mark string
+	cut := func(after int64) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		return copiedWithin(ctx, t, source, socket, Options{Connections: 1, Resumed: mark,
+			Created: func(is string) error {
+				mark = is
+				return nil
+			},
+			Progress: func(p Progress) {
+				if p.Rows > after {
+					cancel()
+				}
+			}})
+	}
+	if err := cut(chunkRows + chunkRows/2); err == nil || mark == "" {
+		t.Fatalf("%v, %q", err, mark)
+	}
+	if err := cut(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	if n := value(t, target, "SELECT COUNT(*) FROM shop.t"); n != "260001" {
+		t.Error(n)
+	}
+	if n := value(t, target, "SELECT variable_value FROM information_schema.global_status WHERE "+
+		"variable_name = 'COM_DELETE'"); n != "2" {
+		t.Errorf("the part was emptied by %s statements", n)
+	}
+}

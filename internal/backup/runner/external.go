@@ -244,10 +244,15 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, note *begu
 func importing(all map[string]string, o external.Options) []string {
 	out := append(settings(all), "--event-scheduler=OFF", "--wsrep-on=OFF", "--innodb-flush-log-at-trx-commit=0",
 		"--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
-	if pool := o.BufferPool(o.Connections); pool > 0 {
-		out = append(out, fmt.Sprintf("--innodb-buffer-pool-size=%d", pool))
+	return append(out, poolOf(o.Memory, o.Connections)...)
+}
+
+// poolOf is the option with the buffer pool of a server that shares the container's memory with this process.
+func poolOf(m external.Memory, connections int) []string {
+	if pool := m.BufferPool(connections); pool > 0 {
+		return []string{fmt.Sprintf("--innodb-buffer-pool-size=%d", pool)}
 	}
-	return out
+	return nil
 }
 
 // defaultPool is MariaDB's.

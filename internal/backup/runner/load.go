@@ -15,6 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/tables"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/external"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
@@ -62,7 +63,8 @@ func loadRestored(ctx context.Context, t task.Load, p places, to tables.Target) 
 	if err != nil {
 		return task.Result{}, err
 	}
-	source, end, err := serve(ctx, t.Settings, p)
+	memory := loadMemory(t)
+	source, end, err := serve(ctx, t.Settings, p, poolOf(memory, 1)...)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -75,11 +77,16 @@ func loadRestored(ctx context.Context, t task.Load, p places, to tables.Target) 
 	if err := fitsCluster(p, taken.Bytes, t.VolumeBytes); err != nil {
 		return task.Result{}, err
 	}
-	l, err := loadRounds(ctx, t, of, to, source, taken, *r.Restored)
+	l, err := loadRounds(ctx, t, of, to, source, taken, external.Options{Memory: memory}, *r.Restored)
 	if err != nil {
 		return task.Result{}, loadError(err)
 	}
 	return loadedResult(t, l), nil
+}
+
+// loadMemory is what the load may take. The server with the restored data runs in the same container.
+func loadMemory(t task.Load) external.Memory {
+	return external.Memory{Limit: t.MemoryBytes, Shared: true, FromSource: true, Pool: bufferPool(t.Settings)}
 }
 
 func selection(t task.Load) tables.Selection {
@@ -138,18 +145,18 @@ func beginLoad(ctx context.Context, to tables.Target, s tables.Selection) (done 
 
 // loadRounds loads and compares until it has succeeded, and gives the tables their names.
 func loadRounds(ctx context.Context, t task.Load, of string, to tables.Target, source *sql.DB, taken tables.Taken,
-	from task.Restored) (l tables.Loaded, err error) {
+	o external.Options, from task.Restored) (l tables.Loaded, err error) {
 	s := selection(t)
 	began, said := time.Now(), time.Now()
-	progress := func(at external.Progress) {
+	o.Progress = func(at external.Progress) {
 		if time.Since(said) > tellEvery {
 			said = time.Now()
 			say("%s", at.Describe(time.Since(began)))
 		}
 	}
 	for round := 1; ; round++ {
-		say("loading %d tables with about %d MiB", len(taken.Names), taken.Bytes>>20)
-		if l, err = to.Load(ctx, source, taken, progress); err == nil {
+		say("loading %s: %s with about %d MiB", s, galera.Count(len(taken.Names), "table"), taken.Bytes>>20)
+		if l, err = to.Load(ctx, source, taken, o); err == nil {
 			l.GTID, l.Late = from.GTID, from.Late // kept in the cluster: another attempt may report them
 			err = to.Publish(ctx, s, taken, l)
 		}
@@ -204,7 +211,8 @@ func loadError(err error) error {
 }
 
 // serve starts a server on the restored data that only this process connects to, until end is called.
-func serve(ctx context.Context, all map[string]string, p places) (source *sql.DB, end func(), err error) {
+func serve(ctx context.Context, all map[string]string, p places, more ...string) (source *sql.DB, end func(),
+	err error) {
 	password := rand.Text() + "-" + strings.ToLower(rand.Text())
 	init, account := filepath.Join(p.Tmp, "load.sql"), "'"+importer+"'@'localhost'"
 	text := "CREATE OR REPLACE USER " + account + " IDENTIFIED BY '" + password + "';\nGRANT ALL ON *.* TO " + account +
@@ -215,7 +223,7 @@ func serve(ctx context.Context, all map[string]string, p places) (source *sql.DB
 	defer func() { _ = os.Remove(init) }()
 	args := append(settings(all), "--event-scheduler=OFF", "--wsrep-on=OFF", "--init-file="+init, "--read-only=OFF",
 		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G")
-	proc, err := mariadbd.Start(p.table, p.serverOn(p.Data, args...))
+	proc, err := mariadbd.Start(p.table, p.serverOn(p.Data, append(args, more...)...))
 	if err != nil {
 		return nil, nil, because(task.ReasonToolFailed, err)
 	}

@@ -90,16 +90,16 @@ func (t Target) Free(ctx context.Context, s Selection, names []string) error {
 	return nil
 }
 
-// Load copies the tables of a round, and compares them with the source. It removes what rounds before have left.
-func (t Target) Load(ctx context.Context, source *sql.DB, taken Taken,
-	progress func(external.Progress)) (Loaded, error) {
+// Load copies the tables of a round, and compares them with the source. It removes what rounds before have left. o has
+// the memory for it.
+func (t Target) Load(ctx context.Context, source *sql.DB, taken Taken, o external.Options) (Loaded, error) {
 	if err := t.abandon(ctx, taken.round); err != nil {
 		return Loaded{}, fmt.Errorf("removing what an earlier attempt has left: %w", err)
 	}
-	r, err := external.Copy(ctx, source, t.DB, external.Options{Databases: []string{t.Database}, Present: true,
-		Connections: 1, Progress: progress})
+	o.Databases, o.Present, o.Connections = []string{t.Database}, true, 1
+	r, err := external.Copy(ctx, source, t.DB, o)
 	if err != nil {
-		return Loaded{}, err
+		return Loaded{}, taken.named(t.Database, err)
 	}
 	out := Loaded{Tables: r.Tables, Rows: r.Rows, LeftOut: taken.LeftOut}
 	if out.Tables != len(taken.Names) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/external"
 )
 
 var errAway = errors.New("away")
@@ -258,5 +260,19 @@ func TestAbandons(t *testing.T) {
 			err != nil && c.want == nil || !slices.Equal(s.sent, c.sent) {
 			t.Errorf("%s: %v\n%s", name, err, strings.Join(s.sent, "\n"))
 		}
+	}
+}
+
+// TestNamed: what is said of tables names them as the source does, and not as a round.
+func TestNamed(t *testing.T) {
+	names := make([]string, 12)
+	for i := range names {
+		names[i] = string(rune('a' + i))
+	}
+	taken := Taken{Names: names, round: "r1_0", from: "shop"}
+	err := taken.named("through", external.SourceError{Err: errors.New("through.r1_0_11 and through.r1_0_1 differ")})
+	if err.Error() != (external.SourceError{Err: errors.New("shop.l and shop.b differ")}).Error() ||
+		!errors.As(err, new(external.SourceError)) {
+		t.Error(err)
 	}
 }

@@ -139,7 +139,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(done, err)
 	}
 	taken := mustTake(t, source, s, Round("1", 0))
-	if _, err := to.Load(t.Context(), source, taken, nil); err != nil {
+	if _, err := to.Load(t.Context(), source, taken, external.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := rows(t, to.DB, "SHOW TABLES IN shop"); !slices.Equal(got, []string{"customers", "orders"}) {
@@ -149,7 +149,7 @@ func TestTable(t *testing.T) {
 	if err := taken.Again(t.Context(), source, through, Round("2", 0)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := to.Load(t.Context(), source, taken, nil)
+	l, err := to.Load(t.Context(), source, taken, external.Options{})
 	if err != nil || l.Tables != 1 || l.Rows != 12000 {
 		t.Fatal(l, err)
 	}
@@ -213,7 +213,7 @@ func TestDatabase(t *testing.T) {
 	if !slices.Equal(taken.Names, []string{"counted", "customers", "orders"}) || !slices.Equal(taken.LeftOut, left) {
 		t.Fatal(taken.Names, taken.LeftOut)
 	}
-	l, err := to.Load(t.Context(), source, taken, nil)
+	l, err := to.Load(t.Context(), source, taken, external.Options{})
 	if err != nil || l.Tables != 3 || l.Rows != 12004 {
 		t.Fatal(l, err)
 	}
@@ -247,7 +247,7 @@ func TestDatabase(t *testing.T) {
 	if done, err := to.Begin(t.Context(), s); done != nil || err != nil {
 		t.Fatal(done, err)
 	}
-	if l, err = to.Load(t.Context(), source, taken, nil); err != nil {
+	if l, err = to.Load(t.Context(), source, taken, external.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := to.Publish(t.Context(), s, taken, l); err != nil {

@@ -69,6 +69,26 @@ type Taken struct {
 	LeftOut []string
 	Bytes   int64
 	round   string
+	// from is their database.
+	from string
+}
+
+// named is an error whose text has the tables by the names that the source had them under.
+type named struct {
+	error
+	text string
+}
+
+func (n named) Error() string { return n.text }
+func (n named) Unwrap() error { return n.error }
+
+// named gives the tables of a round, which lie in a database, their own names in an error.
+func (t Taken) named(in string, err error) error {
+	text := err.Error()
+	for i := len(t.Names) - 1; i >= 0; i-- { // r_12 before r_1
+		text = strings.ReplaceAll(text, in+"."+table(t.round, i), t.from+"."+t.Names[i])
+	}
+	return named{err, text}
 }
 
 // table is the name of a table while it is loaded.
@@ -99,7 +119,7 @@ func Take(ctx context.Context, source *sql.DB, s Selection, into, round string) 
 	if err := run(ctx, c, statements...); err != nil {
 		return t, err
 	}
-	t.round = round
+	t.round, t.from = round, s.Database
 	err = c.QueryRowContext(ctx, "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables "+
 		"WHERE table_schema = ?", into).Scan(&t.Bytes)
 	return t, err

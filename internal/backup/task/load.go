@@ -14,6 +14,8 @@ type Load struct {
 	Through string `json:"through"`
 	// Attempt is the number of the attempt.
 	Attempt int32 `json:"attempt"`
+	// MemoryBytes is the limit of the Job's container; 0 for none.
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// VolumeBytes is the size of the cluster's volumes.
 	VolumeBytes int64 `json:"volumeBytes,omitempty"`
 	// Settings of the cluster's configuration.
