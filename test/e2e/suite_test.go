@@ -26,8 +26,9 @@ var (
 )
 
 func TestE2E(t *testing.T) {
-	if GinkgoLabelFilter() == "" {
-		t.Skip("end-to-end tests need the local cluster of `make up`, and a label filter (make test-e2e gives both)")
+	if suite, _ := GinkgoConfiguration(); GinkgoLabelFilter() == "" && len(suite.FocusStrings) == 0 {
+		t.Skip("end-to-end tests need the local cluster of `make up`, and a label filter (make test-e2e gives both), " +
+			"or a focus")
 	}
 	RegisterFailHandler(Fail)
 	// Gomega's 10 ms keep a processor busy with logins and the API server with questions
