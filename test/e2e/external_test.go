@@ -53,10 +53,7 @@ var _ = Describe("A copy of another server", Ordered, Label(Slow, Faults), func(
 		Expect(screen.String()).To(And(ContainSubstring("EngineNotReplicated  shop.log (MyISAM)"),
 			ContainSubstring("PrimaryKeyMissing  shop.bare")))
 
-		wanted := sampleCluster(ns)
-		wanted.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: old.Host,
-			CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, Insecure: true, Users: true}}
-		c = create(ctx, wanted)
+		c = create(ctx, copyOf(old, ns, false))
 		expectStalled(ctx, c, v1alpha1.ReasonSourceUnsuitable, "EngineNotReplicated: shop.log (MyISAM)",
 			"PrimaryKeyMissing: shop.bare", "ADD PRIMARY KEY")
 		for _, o := range []kubeclient.ObjectList{&corev1.PersistentVolumeClaimList{}} {

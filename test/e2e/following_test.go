@@ -33,18 +33,11 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 	BeforeAll(func(ctx SpecContext) {
 		ns = newNamespace(ctx, "following")
 		old = followingSource(ctx, ns)
-		db, err := old.As("app", "app")
-		Expect(err).NotTo(HaveOccurred())
-		app.servers = []*sql.DB{db}
-		app.start()
-		DeferCleanup(app.stop)
+		app.writeTo(old)
 	}, NodeTimeout(5*time.Minute))
 
 	It("goes on with what the source writes, and accepts no write", func(ctx SpecContext) {
-		wanted := sampleCluster(ns)
-		wanted.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: old.Host,
-			CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, Insecure: true, Users: true, Follow: true}}
-		c = create(ctx, wanted)
+		c = create(ctx, copyOf(old, ns, true))
 		Expect(c.WaitReady(ctx, 6*time.Minute)).To(Succeed())
 		Expect(c.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
 			2*time.Minute)).To(Succeed())
@@ -53,9 +46,7 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 			_, err := cl.QueryPod(ctx, pod, "DELETE FROM shop.t")
 			Expect(err).To(MatchError(ContainSubstring("read-only")))
 		}
-		connector, err := cl.Service(ctx, c.Name+"-primary", 5*time.Second)
-		Expect(err).NotTo(HaveOccurred())
-		app.add(sql.OpenDB(connector))
+		app.writeAlsoTo(ctx, c)
 	}, SpecTimeout(9*time.Minute))
 
 	It("goes on when the node of the channel is lost", func(ctx SpecContext) {
@@ -233,6 +224,14 @@ func followingSource(ctx SpecContext, ns string) *harness.ForeignServer {
 	return old
 }
 
+// copyOf is a cluster that copies a server with the credentials of a Secret old, and follows it or not.
+func copyOf(old *harness.ForeignServer, ns string, follow bool) *v1alpha1.GaleraCluster {
+	c := sampleCluster(ns)
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: old.Host,
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, Insecure: true, Users: true, Follow: follow}}
+	return c
+}
+
 // application writes rows with the numbers 1, 2, 3 …, and counts them. When a server refuses a row, or does not answer,
 // it tries the next server with the same row.
 type application struct {
@@ -245,10 +244,24 @@ type application struct {
 	ended   sync.WaitGroup
 }
 
-func (a *application) add(db *sql.DB) {
+// writeTo has it write to a server until the specs end.
+func (a *application) writeTo(old *harness.ForeignServer) {
+	GinkgoHelper()
+	db, err := old.As("app", "app")
+	Expect(err).NotTo(HaveOccurred())
+	a.servers = []*sql.DB{db}
+	a.start()
+	DeferCleanup(a.stop)
+}
+
+// writeAlsoTo has it write to a cluster's primary where the server refuses.
+func (a *application) writeAlsoTo(ctx SpecContext, c *harness.Cluster) {
+	GinkgoHelper()
+	connector, err := client(ctx, c).As("app", nil).WithPassword("app").Service(ctx, c.Name+"-primary", 5*time.Second)
+	Expect(err).NotTo(HaveOccurred())
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.servers = append(a.servers, db)
+	a.servers = append(a.servers, sql.OpenDB(connector))
 }
 
 func (a *application) start() {

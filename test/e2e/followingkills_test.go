@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,18 +58,11 @@ var _ = Describe("A move from another server", Ordered, Label(Slow, Faults), fun
 		old = followingSource(ctx, ns)
 		Expect(old.Exec(ctx, "CREATE TABLE shop.bulk (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO shop.bulk SELECT seq, SHA1(seq) FROM shop.seq_1_to_200000")).To(Succeed())
-		db, err := old.As("app", "app")
-		Expect(err).NotTo(HaveOccurred())
-		app.servers = []*sql.DB{db}
-		app.start()
-		DeferCleanup(app.stop)
+		app.writeTo(old)
 	}, NodeTimeout(5*time.Minute))
 
 	It("copies through a kill, and begins to follow through another one", func(ctx SpecContext) {
-		wanted := sampleCluster(ns)
-		wanted.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: old.Host,
-			CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, Insecure: true, Users: true, Follow: true}}
-		c = create(ctx, wanted)
+		c = create(ctx, copyOf(old, ns, true))
 		k.at(ctx, "copying", copies(c), theOperator(), theCopier(c), theSource())
 		k.at(ctx, "the channel starts", shows(c, func(c *v1alpha1.GaleraCluster) bool {
 			return c.Status.Replication != nil && c.Status.Replication.Node != ""
@@ -85,9 +77,7 @@ var _ = Describe("A move from another server", Ordered, Label(Slow, Faults), fun
 		k.at(ctx, "following", atOnce, parts()...)
 		goes(ctx, podNames(ctx, c)...)
 		Expect(c.WaitReady(ctx, recoverTime)).To(Succeed())
-		connector, err := client(ctx, c).As("app", nil).WithPassword("app").Service(ctx, c.Name+"-primary", 5*time.Second)
-		Expect(err).NotTo(HaveOccurred())
-		app.add(sql.OpenDB(connector))
+		app.writeAlsoTo(ctx, c)
 	}, SpecTimeout(6*time.Minute))
 
 	It("is compared, and cut over, through kills", func(ctx SpecContext) {
