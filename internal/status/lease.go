@@ -131,16 +131,30 @@ func leaseEnded(in Input) *validate.Problem {
 	case !c.WantsWriteLease() && !c.NeedsWriteLease():
 		return passing(v1alpha1.ReasonWriteLeaseEnded, refusing(names)+" until it is read there that no lease is needed any "+
 			"more (ConfigMap "+c.Name+"-config), which takes kubelet a minute at most")
-	case c.Status.WriteLease == v1alpha1.WriteLeaseStarting:
+	case c.Status.WriteLease == v1alpha1.WriteLeaseStarting && !lasting(in, names):
 		return passing(v1alpha1.ReasonWriteLeaseEnded, refusing(names)+" until the pods of the Deployment "+c.Name+
 			"-lease have renewed the lease of spec.backup.pointInTime.writeLease. If they do not: "+noLease(c))
 	}
 	return blockingWith(v1alpha1.ReasonWriteLeaseEnded, fmt.Sprintf(
 		"kubectl logs -n %s -l app.kubernetes.io/component=lease --prefix --tail=5", c.Namespace),
-		"%s: the lease of spec.backup.pointInTime.writeLease is not renewed. Restore the way of the pods of the Deployment "+
-			"%s-lease to the store, and to the nodes: they accept writes again at once, unless another cluster has taken "+
-			"over%s%s",
-		refusing(names), c.Name, unknownToLease(in, names), unwantedLease(c))
+		"%s: the lease of spec.backup.pointInTime.writeLease is not renewed%s. Restore the way of the pods of the "+
+			"Deployment %s-lease to the store, and to the nodes: they accept writes again at once, unless another cluster has "+
+			"taken over%s%s",
+		refusing(names), neverRenewed(c), c.Name, unknownToLease(in, names), unwantedLease(c))
+}
+
+// lasting reports whether one of the nodes has refused writes for some time: the store may have been lost with the
+// status, or as the lease was turned on.
+func lasting(in Input, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return in.report(name).Lease.Settled })
+}
+
+// neverRenewed is why a lease is not renewed that was not held so far, "" where the archive's status has nothing.
+func neverRenewed(c *v1alpha1.GaleraCluster) string {
+	if b := c.Status.Backup; c.Status.WriteLease == v1alpha1.WriteLeaseStarting && b != nil && b.Message != "" {
+		return " (" + b.Message + ")"
+	}
+	return ""
 }
 
 // unknownToLease is what some nodes may wait for that others do not.
@@ -179,7 +193,8 @@ func leaseEnding(in Input) *validate.Problem {
 // unwantedLease is what becomes of a lease that is not wanted any more.
 func unwantedLease(c *v1alpha1.GaleraCluster) string {
 	if c.WantsWriteLease() {
-		return ""
+		return ". If the store is lost for good, turn the lease off (spec.backup.pointInTime.writeLease: false): what is " +
+			"to be done then is reported here"
 	}
 	return ". That it is turned off counts then. If the store is lost, and it is certain that no other cluster has " +
 		"taken over, or will: " + forgetLease(c)

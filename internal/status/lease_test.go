@@ -196,6 +196,14 @@ func TestLeaseEnded(t *testing.T) {
 		t.Errorf("starting: %+v", p)
 	}
 	reports(t, "starting", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "the store has singleWriter")
+	reportLease(in, 1, agentapi.LeaseReport{Guarded: true, Ended: true, Settled: true})
+	reports(t, "it does not start", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, "the store has singleWriter",
+		"pointInTime.writeLease: false")
+	if p := leaseEnded(in); p.Command == "" || !p.Blocked {
+		t.Errorf("the store may be lost, and no person is asked for: %+v", p)
+	}
+	unwanted(in.Facts.Cluster)
+	reports(t, "and is turned off", leaseEnded(in), v1alpha1.ReasonWriteLeaseEnded, `'{"status":{"writeLease":null}}'`)
 	in.Facts.Cluster.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb"}
 	reports(t, "superseded", leaseEnded(in), "")
 }
