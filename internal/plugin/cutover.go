@@ -233,7 +233,7 @@ func (e cutovers) readOnly(ctx context.Context, source *sql.DB, timeout time.Dur
 	}
 	_, refused := source.ExecContext(ctx, "SET GLOBAL read_only = ON")
 	if refused == nil {
-		e.say("the source is read-only")
+		e.say("the source is read-only until it restarts: put read_only into its option file, too")
 		return true, nil
 	}
 	e.say("the source could not be made read-only (%s). Run there: SET GLOBAL read_only = ON", refused)
