@@ -247,9 +247,9 @@ func (w *agents) started(i int) {
 // answer before it has one.
 func (n *node) awaitsCopy() bool { return n.srv.on && (n.vol.marked || n.vol.voted) }
 
-// giveUp ends a server that leads nowhere, by the shipped decision.
+// giveUp ends a server that leads nowhere, by the shipped decision: it has asked for a copy, and got nothing of it.
 func (w *agents) giveUp(i int) bool {
-	why, _ := lifecycle.GiveUp(lifecycle.Run{Joining: true, Peers: w.peerAnswers(i)})
+	why, _ := lifecycle.GiveUp(lifecycle.Run{Joining: true, SST: true, Peers: w.peerAnswers(i)})
 	if why != "" {
 		w.drop(i)
 	}
