@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"github.com/google/uuid"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // PromotionRecord is what the store has recorded of which cluster takes over from the one that is followed.
 type PromotionRecord struct {
@@ -58,22 +61,51 @@ func (c *GaleraCluster) Refuses() bool { return c.Superseded() || c.Switching() 
 // OwnCutover reports whether spec.cutover is this cluster's, and not that of one before it with the same manifest.
 func (c *GaleraCluster) OwnCutover() bool {
 	to := c.Spec.Cutover
-	return to != nil && (c.Spec.ReplicaOf == nil || to.UID == string(c.UID) && !BegunAnew(c) ||
-		to.UID != "" && to.UID == c.Status.Identity)
+	return to != nil && (c.Spec.ReplicaOf == nil || isNamed(c, to.UID))
+}
+
+// OwnSwitch reports whether spec.switchSite is this cluster's, and not that of one before it with the same manifest.
+func (c *GaleraCluster) OwnSwitch() bool {
+	return c.Spec.SwitchSite != nil && isNamed(c, c.Spec.SwitchSite.UID)
+}
+
+// isNamed reports whether a uid in the spec names this cluster, and not one before it with the same manifest, nor this
+// one as it was before it has begun anew.
+func isNamed(c *GaleraCluster, uid string) bool {
+	return uid == string(c.UID) && !BegunAnew(c) || uid != "" && uid == c.Status.Identity
 }
 
 // BegunAnew reports whether the cluster was emptied to follow the one that had taken over from it, or is to be.
 func BegunAnew(c *GaleraCluster) bool {
-	return c.Spec.ReplicaOf != nil && c.Spec.ReplicaOf.Replaces != "" || c.Status.Reseed.Replaced() != ""
+	return c.Spec.ReplicaOf != nil && c.Spec.ReplicaOf.Replaces != "" || Replaced(c) != ""
 }
 
-// CutoverUID returns what spec.cutover.uid has to be for the cluster to take over. A cutover of before, as an older
-// manifest has it, is that of the same resource: one that has begun anew goes by its identity, which is new each time.
-func CutoverUID(c *GaleraCluster) string {
+// RequestUID returns what spec.cutover.uid has to be for the cluster to take over, and spec.switchSite.uid to have
+// another one do so. A request of before, as an older manifest has it, is that of the same resource: a cluster that has
+// begun anew goes by its identity, which is new each time.
+func RequestUID(c *GaleraCluster) string {
 	if BegunAnew(c) {
 		return c.Status.Identity
 	}
 	return string(c.UID)
+}
+
+// identities is the name space of the identities of clusters that have begun anew.
+var identities = uuid.MustParse("8f0f7c8e-9a0e-4a55-9c39-3f6a8f8a2d11")
+
+// IdentityAfter returns the identity of a cluster that was emptied after a promotion, with the id of its record, to
+// follow the one that had taken over. It is always the same one.
+func IdentityAfter(c *GaleraCluster, record string) string {
+	return uuid.NewSHA1(identities, []byte(string(c.UID)+"/"+record)).String()
+}
+
+// Replaced returns the id of the promotion after which the cluster was emptied, so that it follows the one that has
+// taken over; "" for none. After a loss of the status its identity shows that, which the nodes have, too.
+func Replaced(c *GaleraCluster) string {
+	if r := c.Spec.ReplicaOf; r != nil && r.Replaces != "" && c.Status.Identity == IdentityAfter(c, r.Replaces) {
+		return r.Replaces
+	}
+	return c.Status.Reseed.Replaced()
 }
 
 // TakesOver reports whether nodes may accept writes once they have applied everything up to spec.cutover: a cluster

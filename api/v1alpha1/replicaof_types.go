@@ -140,10 +140,11 @@ func (c *GaleraCluster) Bootstrap() *BootstrapFrom {
 }
 
 // Rejoins reports whether a cluster that another one has taken over from is to follow that one, and still has data of
-// its own: it follows nothing so far. So it stays if yet another one turns out to have taken over.
+// its own: it follows nothing so far. So it stays if yet another one turns out to have taken over. One that was emptied
+// after that very promotion has data of later, also where its status has lost that.
 func Rejoins(c *GaleraCluster) bool {
 	r, begun := c.Spec.ReplicaOf, c.Status.Reseed
-	if r == nil || r.Replaces == "" || !c.Superseded() {
+	if r == nil || r.Replaces == "" || !c.Superseded() || Replaced(c) == r.Replaces {
 		return false
 	}
 	return c.Status.Superseded.ID == r.Replaces || begun != nil && begun.Request == r.Replaces &&

@@ -8,8 +8,9 @@ type SwitchSiteSpec struct {
 	// switchSite first.
 	// +required
 	To SiteCluster `json:"to"`
-	// uid is metadata.uid of this very cluster: a new one with the same manifest does not refuse writes for it. kubectl
-	// galera switch-site sets it.
+	// uid is metadata.uid of this very cluster, or status.identity of one that has begun anew to follow another one
+	// (spec.replicaOf.replaces): a new one with the same manifest does not refuse writes for it. kubectl galera
+	// switch-site sets it.
 	// +required
 	// +kubebuilder:validation:MinLength=8
 	// +kubebuilder:validation:MaxLength=64

@@ -79,7 +79,7 @@ func emptied(f Facts, published agentapi.NodeConfig) string {
 		by.ID != r.Replaces {
 		return ""
 	}
-	return resources.IdentityAfter(c, by.ID)
+	return v1alpha1.IdentityAfter(c, by.ID)
 }
 
 // copied returns whose configuration was copied into the namespace of a cluster that has not begun.

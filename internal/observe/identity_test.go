@@ -89,7 +89,7 @@ func TestIdentityOfAnEmptiedCluster(t *testing.T) {
 		tc.edit(&f, &published)
 		want := "one"
 		if tc.new {
-			want = resources.IdentityAfter(c, "4-bbbbbbbb")
+			want = v1alpha1.IdentityAfter(c, "4-bbbbbbbb")
 		}
 		if have := IdentityOf(f, nil, published); have.UID != want || !have.Known() {
 			t.Errorf("%s: %+v instead of %s", name, have, want)

@@ -60,7 +60,7 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, f
 	if end != c.Status.Replication.Archive.GTID {
 		e.say("the cluster has more than the archive, from a stream: everything up to %s", end)
 	}
-	cutover := map[string]any{"gtid": end, "uid": v1alpha1.CutoverUID(c)}
+	cutover := map[string]any{"gtid": end, "uid": v1alpha1.RequestUID(c)}
 	if f.unrecorded {
 		cutover["withoutRecord"] = true
 	}
@@ -156,5 +156,5 @@ func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done 
 // withoutArchive is how a cluster takes over with what it has.
 func withoutArchive(c *v1alpha1.GaleraCluster) string {
 	return "To give up also what it may have, set spec.cutover.gtid to status.replication.applied (" +
-		c.Status.Replication.Applied + "), and spec.cutover.uid to " + v1alpha1.CutoverUID(c) + ", which is final"
+		c.Status.Replication.Applied + "), and spec.cutover.uid to " + v1alpha1.RequestUID(c) + ", which is final"
 }

@@ -145,7 +145,8 @@ func (e sites) stop(ctx context.Context, a, b *v1alpha1.GaleraCluster) error {
 	if a.Spec.SwitchSite != nil {
 		return nil
 	}
-	asked := map[string]any{"spec": map[string]any{"switchSite": map[string]any{"to": siteOf(b), "uid": string(a.UID)}}}
+	asked := map[string]any{"spec": map[string]any{"switchSite": map[string]any{"to": siteOf(b),
+		"uid": v1alpha1.RequestUID(a)}}}
 	token := v1alpha1.SwitchToken{Number: 1, GTID: "0-1-1", Segment: 1, Checksum: "00000000", From: string(a.UID),
 		To: string(b.UID)}
 	for _, of := range []struct {
@@ -177,7 +178,7 @@ func (e sites) stop(ctx context.Context, a, b *v1alpha1.GaleraCluster) error {
 // taking is the patch with which a cluster takes over.
 func taking(c *v1alpha1.GaleraCluster, token v1alpha1.SwitchToken) map[string]any {
 	return map[string]any{"spec": map[string]any{"cutover": map[string]any{"gtid": token.GTID,
-		"uid": v1alpha1.CutoverUID(c), "token": token}}}
+		"uid": v1alpha1.RequestUID(c), "token": token}}}
 }
 
 func siteOf(c *v1alpha1.GaleraCluster) v1alpha1.SiteCluster {
@@ -325,8 +326,8 @@ func tokenLine(c *v1alpha1.GaleraCluster, to v1alpha1.SiteCluster) (line string,
 	case s == nil || s.To != to:
 		return "waiting for the operator of " + c.Name, nil, nil
 	case s.Phase == v1alpha1.SwitchTaken:
-		return "", nil, ended{fmt.Errorf("a cluster has taken over from %s, and a person has overruled that: remove "+
-			"spec.switchSite first (--back)", c.Name)}
+		return "", nil, ended{fmt.Errorf("spec.switchSite of %s is that of a change which has ended: a cluster has taken "+
+			"over, and that does not count any more. Remove it first (--back)", c.Name)}
 	case s.Phase == v1alpha1.SwitchExpired:
 		return "", nil, fmt.Errorf("%s accepts writes again, as there was no token in time: %s", c.Name, s.Message)
 	case s.Phase == v1alpha1.SwitchOffered && s.Token != nil:

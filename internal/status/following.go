@@ -293,7 +293,7 @@ func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
 	}
 	return text + "Begin anew with a later backup: no application has written to this cluster. " + anew(c) +
 		". If this cluster is to take over now, with what it has: " + giveUp(f.applied) + ", and spec.cutover.uid to " +
-		v1alpha1.CutoverUID(c)
+		v1alpha1.RequestUID(c)
 }
 
 // giveUp names what ends a cutover where the cluster is.

@@ -77,7 +77,7 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	if to.UID == "" && !c.OwnCutover() {
 		return false, fmt.Sprintf("spec.cutover has no uid: it may be that of another cluster, which has had the same "+
 			"manifest. To follow, create this one anew without spec.cutover. If this one is to take over, once it has "+
-			"applied everything up to %s: %s", to.GTID, patchCutover(c, fmt.Sprintf(`"uid":"%s"`, v1alpha1.CutoverUID(c))))
+			"applied everything up to %s: %s", to.GTID, patchCutover(c, fmt.Sprintf(`"uid":"%s"`, v1alpha1.RequestUID(c))))
 	}
 	if !c.OwnCutover() && v1alpha1.BegunAnew(c) {
 		return false, fmt.Sprintf("spec.cutover is of the time before this cluster has begun anew to follow another one "+
@@ -97,7 +97,7 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	if of := c.Status.Restore; of != nil && of.Replay != nil {
 		began, err := binlog.Parse(of.Replay.Reached)
 		at, _ := binlog.In(to.GTID, began.Domain)
-		ofBefore := at.Seq != 0 || c.Status.Reseed.Replaced() != "" // what it had followed earlier is in its data, too
+		ofBefore := at.Seq != 0 || v1alpha1.Replaced(c) != "" // what it had followed earlier is in its data, too
 		if err == nil && ofBefore && at.Seq < began.Seq {
 			return false, fmt.Sprintf("spec.cutover.gtid, %s, is from before %s, with which this cluster has begun. To follow, "+
 				"create it anew without spec.cutover%s", to.GTID, of.Replay.Reached, withApplied(c))
@@ -141,7 +141,7 @@ func withApplied(c *v1alpha1.GaleraCluster) string {
 	if r == nil || r.Applied == "" {
 		return ""
 	}
-	fields := fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, v1alpha1.CutoverUID(c))
+	fields := fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, v1alpha1.RequestUID(c))
 	if c.Spec.Cutover.Token != nil {
 		fields += `,"token":null`
 	}

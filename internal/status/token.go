@@ -52,5 +52,5 @@ func orphaned(c *v1alpha1.GaleraCluster) *validate.Problem {
 	return blocking(v1alpha1.ReasonCutoverRemoved, fmt.Sprintf("the store has it recorded that this cluster takes over "+
 		"after %s, and spec.cutover was removed: neither this cluster nor the other one accepts writes. Set it again: %s. "+
 		"Or have the other one go on (spec.overrulesPromotion there), and create this one anew", r.Promotion.GTID,
-		patchCutover(c, fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Promotion.GTID, v1alpha1.CutoverUID(c)))))
+		patchCutover(c, fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Promotion.GTID, v1alpha1.RequestUID(c)))))
 }

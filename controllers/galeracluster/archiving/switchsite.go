@@ -107,7 +107,7 @@ func endOf(name string, seen observe.Seen, nodes int) archival.End {
 // pause removes the archiver of a cluster that another one has taken over from, once it follows that one: its nodes log
 // what it follows.
 func (r *Reconciler) pause(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if c.Status.Reseed.Replaced() == "" {
+	if v1alpha1.Replaced(c) == "" {
 		return nil
 	}
 	lease := r.endLease(ctx, c)

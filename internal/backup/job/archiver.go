@@ -106,7 +106,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 func overrules(c *v1alpha1.GaleraCluster) (id string, followed bool) {
 	id = c.Spec.OverrulesPromotion
 	now := c.Status.Superseded
-	if replaced := c.Status.Reseed.Replaced(); replaced != "" && (id == "" || now == nil || now.ID != id) {
+	if replaced := v1alpha1.Replaced(c); replaced != "" && (id == "" || now == nil || now.ID != id) {
 		return replaced, true
 	}
 	return id, false

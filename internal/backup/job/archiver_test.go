@@ -58,8 +58,9 @@ func TestOverrules(t *testing.T) {
 		spec, superseded, request, phase, want string
 		followed                               bool
 	}{
-		"nothing":      {"", "", "", "", "", false},
-		"a person has": {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", false},
+		"nothing":                  {"", "", "", "", "", false},
+		"it has, and that is lost": {"", "", "", "lost", "4-bbbbbbbb", true},
+		"a person has":             {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", false},
 		"a person has since": {"5-cccccccc", "5-cccccccc", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "5-cccccccc",
 			false},
 		"a person has before":         {"3-cccccccc", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
@@ -73,7 +74,11 @@ func TestOverrules(t *testing.T) {
 		if tc.superseded != "" {
 			c.Status.Superseded = &v1alpha1.SupersededStatus{ID: tc.superseded}
 		}
-		c.Status.Reseed = &v1alpha1.ReseedStatus{Request: tc.request, Phase: tc.phase}
+		if c.Status.Reseed = (&v1alpha1.ReseedStatus{Request: tc.request, Phase: tc.phase}); tc.phase == "lost" {
+			c.Status.Reseed, c.Status.Identity = nil, v1alpha1.IdentityAfter(c, "4-bbbbbbbb")
+			c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+		}
 		d, err := Archiver(c, &v1alpha1.GaleraBackupStore{}, Damaged{}, resources.Options{}, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func Urgent(s *v1alpha1.SwitchSiteStatus) bool {
 // it. A token that was given once is taken back only by the store: the other cluster may have used it.
 func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 	s := c.Status.SwitchSite
-	gone := s != nil && (!ownSwitch(c) || c.Spec.SwitchSite.To != s.To)
+	gone := s != nil && (!c.OwnSwitch() || c.Spec.SwitchSite.To != s.To)
 	switch {
 	case s == nil || s.Phase == v1alpha1.SwitchTakenBack:
 		beginSwitch(c, f)
@@ -84,12 +84,6 @@ func ended(s *v1alpha1.SwitchSiteStatus, f Facts, by string) {
 	}
 }
 
-// ownSwitch reports whether spec.switchSite is this cluster's, and not that of another one with the same manifest.
-func ownSwitch(c *v1alpha1.GaleraCluster) bool {
-	asked := c.Spec.SwitchSite
-	return asked != nil && (asked.UID == string(c.UID) || asked.UID == c.Status.Identity)
-}
-
 // beginSwitch begins an attempt. The archiver has to answer, as what makes it possible to take it back.
 func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 	asked := c.Spec.SwitchSite
@@ -108,9 +102,9 @@ func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 		}
 	}
 	switch why := f.unread(); {
-	case !ownSwitch(c):
-		next.Message = fmt.Sprintf("it is that of another cluster, which has had the same manifest: its uid is %q, and this "+
-			"cluster's is %s", asked.UID, c.UID)
+	case !c.OwnSwitch():
+		next.Message = fmt.Sprintf("it is that of another cluster, which has had the same manifest, or of before this one "+
+			"has begun anew to follow another one: its uid is %q, and would have to be %s", asked.UID, v1alpha1.RequestUID(c))
 	case f.Store == nil || f.Store.Spec.SingleWriter:
 		next.Message = "the archive's store has to be there, and to create objects conditionally (spec.singleWriter: " +
 			"false): both clusters could take over otherwise"

@@ -159,6 +159,10 @@ func TestSwitchSiteIsNotBegun(t *testing.T) {
 			"does not run: no Secret"},
 		"a copy of the manifest": {func(s *site) { s.c.UID = "dddddddd-1" },
 			"another cluster, which has had the same manifest"},
+		"of before it has begun anew": {func(s *site) {
+			s.c.Status.Identity = "cccccccc-1"
+			s.c.Status.Reseed = &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: v1alpha1.ReseedCompleted}
+		}, `uid is "aaaaaaaa-1", and would have to be cccccccc-1`},
 	} {
 		s := newSite(t)
 		tc.change(s)

@@ -10,7 +10,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // rejoining has the backup looked for of the cluster that has taken over, again and again: nothing is removed before it
@@ -105,7 +104,7 @@ func notRejoined(f ReseedFacts) string {
 // one which has taken over from it: what that one has archived before is of an earlier time.
 func After(c *v1alpha1.GaleraCluster) string {
 	s := c.Status.SwitchSite
-	if s == nil || s.Token == nil || !v1alpha1.Rejoins(c) && c.Status.Reseed.Replaced() == "" {
+	if s == nil || s.Token == nil || !v1alpha1.Rejoins(c) && v1alpha1.Replaced(c) == "" {
 		return ""
 	}
 	return s.Token.GTID
@@ -119,6 +118,6 @@ func recordOf(t *v1alpha1.SwitchToken) string {
 // forget makes the cluster another one: its nodes write in a GTID domain that none of its data are in. Its archive, if
 // it is to have one again, begins anew; that another one has taken over from it is over.
 func forget(to *v1alpha1.GaleraClusterStatus, c *v1alpha1.GaleraCluster) {
-	to.Identity = resources.IdentityAfter(c, to.Reseed.Request)
+	to.Identity = v1alpha1.IdentityAfter(c, to.Reseed.Request)
 	to.Superseded, to.Backup, to.WriteLease = nil, nil, ""
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 const successor = "bbbbbbbb-1111-2222-3333-444455556666"
@@ -188,7 +187,7 @@ func TestRejoined(t *testing.T) {
 		s.Restore == nil || s.Restore.Phase != v1alpha1.RestoreFinding {
 		t.Errorf("%+v, %+v", s.Reseed, s)
 	}
-	if s.Identity != resources.IdentityAfter(f.Cluster, "4-bbbbbbbb") || s.Identity == "aaaaaaaa-1" {
+	if s.Identity != v1alpha1.IdentityAfter(f.Cluster, "4-bbbbbbbb") || s.Identity == "aaaaaaaa-1" {
 		t.Errorf("it would write in the GTID domain of before: %q", s.Identity)
 	}
 	if !f.Cluster.Follows() || v1alpha1.Rejoins(f.Cluster) || f.Cluster.Status.Reseed.Replaced() != "4-bbbbbbbb" {
@@ -200,5 +199,15 @@ func TestRejoined(t *testing.T) {
 	f.Cluster.Status.Restore.Phase = v1alpha1.RestoreCompleted
 	if _, r := f.pass(); r.Phase != v1alpha1.ReseedCompleted || Reseeds(f.Cluster) {
 		t.Errorf("%+v", r)
+	}
+	// It has taken over since, and the status of that is lost: the record of before has not been overruled.
+	f.Cluster.Status = v1alpha1.GaleraClusterStatus{Identity: f.Cluster.Status.Identity,
+		Superseded: &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", UID: "bbbbbbbb-1"}}
+	if v1alpha1.Rejoins(f.Cluster) || Reseeds(f.Cluster) {
+		t.Error("it is to be emptied once more, for a promotion of before")
+	}
+	f.Cluster.Status.Superseded.ID, f.Cluster.Spec.ReplicaOf.Replaces = "5-bbbbbbbb", "5-bbbbbbbb"
+	if !v1alpha1.Rejoins(f.Cluster) {
+		t.Error("it cannot follow again")
 	}
 }

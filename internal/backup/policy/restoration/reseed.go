@@ -58,7 +58,7 @@ func asks(c *v1alpha1.GaleraCluster) string {
 	switch {
 	case v1alpha1.Rejoins(c):
 		return c.Spec.ReplicaOf.Replaces
-	case c.Status.Reseed.Replaced() != "": // an annotation is from before
+	case v1alpha1.Replaced(c) != "": // an annotation is from before
 		return ""
 	}
 	return strings.TrimSpace(c.Annotations[v1alpha1.AnnotationReseed])
