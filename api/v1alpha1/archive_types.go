@@ -51,6 +51,21 @@ func (c *GaleraCluster) ArchivesBinlog() bool {
 	return c.Spec.Backup != nil && c.Spec.Backup.PointInTime != nil && c.Spec.Backup.PointInTime.Enabled
 }
 
+// MaxNeeded bounds how many backups a status names that points in time need.
+const MaxNeeded = 100
+
+// EndedArchive is what points in time need of an archive that was turned off.
+type EndedArchive struct {
+	// until is when the window of the archive has passed.
+	// +required
+	Until metav1.Time `json:"until"`
+	// needed are the ids of the backups that points in time of that window need. Retention removes none of them until
+	// then. At most 100: with so many, it removes no backup that an archive may continue from.
+	// +optional
+	// +listType=atomic
+	Needed []string `json:"needed,omitempty"`
+}
+
 // ArchiveStatus is the state of the archive of the binary log.
 type ArchiveStatus struct {
 	// archivedThrough is a point in time: the store holds everything that was committed before it.
@@ -70,7 +85,8 @@ type ArchiveStatus struct {
 	// +optional
 	Base string `json:"base,omitempty"`
 	// needed are the ids of the backups that points in time of the window need, one of each chain of the archive, also of
-	// those that have ended. Retention removes none of them.
+	// those that have ended. Retention removes none of them. At most 100, those of the latest chains: while there are so
+	// many, retention removes no backup that the archive may continue from.
 	// +optional
 	// +listType=atomic
 	Needed []string `json:"needed,omitempty"`

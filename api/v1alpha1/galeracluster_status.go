@@ -62,6 +62,10 @@ type GaleraClusterStatus struct {
 	// +optional
 	Backup *ArchiveStatus `json:"backup,omitempty"`
 
+	// endedArchive is what points in time need of an archive that was turned off. Absent once its window has passed.
+	// +optional
+	EndedArchive *EndedArchive `json:"endedArchive,omitempty"`
+
 	// superseded is another cluster that has taken over, until spec.overrulesPromotion. Absent while none is known.
 	// +optional
 	Superseded *SupersededStatus `json:"superseded,omitempty"`

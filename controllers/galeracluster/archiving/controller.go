@@ -104,6 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := c.DeepCopy()
 	ask := archival.Decide(next.Status.Backup, f)
+	next.Status.EndedArchive = archival.Ended(next.Status.EndedArchive, f.Now)
 	archival.Supersede(next, f.Archived)
 	f.Ends, f.Alike = r.ends(c)
 	if lost, err := r.lost(ctx, c); err != nil || lost {
@@ -271,10 +272,17 @@ func (r *Reconciler) removeFailed(ctx context.Context, b *v1alpha1.GaleraBackup)
 	return client.IgnoreNotFound(r.Delete(ctx, b, client.Preconditions{UID: &b.UID, ResourceVersion: &b.ResourceVersion}))
 }
 
-// end removes the archiver. What lies in the store stays.
+// end removes the archiver. What lies in the store stays, and the status names what the window of that needs yet.
 func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if c.Status.Backup == nil {
+	if c.Status.Backup == nil && c.Status.EndedArchive == archival.Ended(c.Status.EndedArchive, r.Now()) {
 		return nil
+	}
+	s := &v1alpha1.GaleraBackupStore{}
+	if c.Spec.Backup != nil {
+		key := client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.StoreRef.Name}
+		if err := client.IgnoreNotFound(r.Get(ctx, key, s)); err != nil {
+			return err
+		}
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
 	if err := errors.Join(ownership.Remove(ctx, r.Client, r.Live, c.UID, d), ownership.Remove(ctx, r.Client, r.Live, c.UID,
@@ -282,6 +290,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 		return err
 	}
 	next := c.DeepCopy()
+	next.Status.EndedArchive = archival.TurnOff(c, job.Window(c, s), r.Now())
 	next.Status.Backup = nil
 	unknown(next)
 	return r.Status().Update(ctx, next)

@@ -213,7 +213,7 @@ func TestNothingIsArchivedOfARejoinedCluster(t *testing.T) {
 				"GaleraCluster"))}}}
 		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, d).Build()
 		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
-			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now}
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestTheEndOfALeaseIsTriedAgain(t *testing.T) {
 			return k.Delete(ctx, o, opts...)
 		}}).Build()
 	r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
-		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now}
 	for _, fails = range []bool{true, false} {
 		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)})
 		if (err != nil) != fails {
@@ -287,7 +287,7 @@ func TestEndsAreForgotten(t *testing.T) {
 		edit(c)
 		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
 		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
-			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now}
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
 			t.Fatal(err)
 		}

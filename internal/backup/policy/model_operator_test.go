@@ -78,6 +78,28 @@ func (w *world) operate(node int, well bool) {
 	b.Labels = map[string]string{v1alpha1.LabelArchiveOf: string(o.cluster.UID)}
 }
 
+// turned has the operator see that point in time was turned off, or on.
+func (w *world) turned() {
+	o := &w.operator
+	if o.cluster.Spec.Backup.PointInTime.Enabled = w.logging; !w.logging {
+		o.cluster.Status.EndedArchive = w.end(o.cluster, window, w.now)
+		*o.reported = v1alpha1.ArchiveStatus{}
+	}
+}
+
+func init() {
+	mutants["an archive that was turned off needs nothing (6)"] = func(d *decisions) {
+		d.end = func(*v1alpha1.GaleraCluster, time.Duration, time.Time) *v1alpha1.EndedArchive { return nil }
+	}
+	known["an archive that was turned off needs nothing (6)"] = offWithTwoLines
+}
+
+// offWithTwoLines is a schedule in which the last backup of before the window is of a line of history that was lost,
+// and point in time is turned off.
+var offWithTwoLines = []event{{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {0, 0, 0}, {12, 0, 0}, {17, 0, 1},
+	{0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {20, 3, 0}, {20, 3, 0}, {11, 9, 0}, {8, 0, 0}, {17, 2, 0}, {23, 0, 0}, {20, 1, 0},
+	{23, 0, 0}}
+
 // report brings the status up to date by what the archiver reports.
 func (w *world) report(node int) (ask archival.Request) {
 	o := &w.operator
@@ -221,6 +243,7 @@ func (w *world) align(primary int) {
 // settles: point in time is enabled again, and once backups do not fail any more one leads to the archive.
 func (w *world) settles() {
 	w.logging, w.hosts = true, hosts{}
+	w.turned()
 	w.session++
 	w.view++
 	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as the message asks

@@ -88,10 +88,12 @@ func (w *world) rareEvent(e event) {
 		w.recover(e.b % 4)
 		w.say("recovered in %s, from %d on", w.line().ID, w.line().Start)
 	case 2: // point in time is disabled, and enabled again
+		w.report(0)
 		w.view++
 		if w.logging = !w.logging; w.logging {
 			w.session++
 		}
+		w.turned()
 		for i := range w.archivers {
 			w.archivers[i].kill()
 		}

@@ -34,13 +34,25 @@ func (w *world) checkUnnamed(t binlog.Target) {
 				w.breaks("%s is the transaction %d in the segment %d, and a restore for which no backup is named ends with %d, "+
 					"by %s", t, s.txs[i], n, last, b.ID)
 			}
-			if s.Begins && s.Last == t.GTID && s.at >= 0 && s.at != last {
+			if s.Begins && s.Last == t.GTID && s.at >= 0 && !w.beginsWith(s, last) {
 				w.breaks("the segment %d begins with %s, the transaction %d, and a restore for which no backup is named ends "+
 					"with %d, by %s", n, t, s.at, last, b.ID)
 			}
 		}
 		return
 	}
+}
+
+// beginsWith reports whether a transaction is one that the data end with which a chain begins with: that of its GTID,
+// or one after that which has none.
+func (w *world) beginsWith(s segment, id int) bool {
+	for _, l := range w.lines {
+		i, k := slices.Index(l.txs, s.at), slices.Index(l.txs, id)
+		if l.Same(s.Line()) && i >= 0 && i <= k && w.all[id].seqno <= s.Seqno {
+			return true
+		}
+	}
+	return false
 }
 
 func init() {
@@ -97,8 +109,8 @@ var hidden = []event{
 	{0, 1, 0}, {0, 1, 0}, {3, 0, 7}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {17, 3, 1}, {24, 0, 12}, {24, 1, 12},
 	{24, 2, 12}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}, {12, 0, 0}, {0, 1, 0}, {3, 0, 7}, {8, 0, 0}, {8, 0, 0}}
 
-// again is a schedule in which a transaction is lost, and the next one gets its number. The archive begins anew with that
-// one, of which no backup is made.
+// again is a schedule in which a transaction is lost, and the next one gets its number. The archive begins anew with
+// that one, of which no backup is made.
 var again = []event{
 	{2, 681, 333}, {1, 537, 438}, {4, 426, 278}, {22, 45, 138}, {2, 942, 773}, {2, 478, 967}, {7, 865, 30},
 	{17, 81, 159}, {1, 668, 925}, {3, 722, 694}}

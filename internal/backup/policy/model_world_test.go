@@ -88,6 +88,7 @@ type decisions struct {
 	due     func(d policy.Doomed, needless []uint64, read, now time.Time, after time.Duration) []uint64
 	clock   func(ahead map[string]time.Duration) policy.Clock
 	decide  func(*v1alpha1.ArchiveStatus, archival.Facts) archival.Request
+	end     func(*v1alpha1.GaleraCluster, time.Duration, time.Time) *v1alpha1.EndedArchive
 	expire  func(*v1alpha1.GaleraBackupScheduleStatus, schedule.Facts) []*v1alpha1.GaleraBackup
 	// trusting restores do not compare what they read with what was chosen.
 	trusting bool
@@ -123,7 +124,7 @@ func shipped() decisions {
 		ends: policy.JudgeLast, foreign: policy.Foreign, ended: policy.Ended,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
 		joins: policy.Joins, earlier: policy.Earlier, due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock,
-		decide: archival.Decide, expire: schedule.Retain}
+		decide: archival.Decide, end: archival.TurnOff, expire: schedule.Retain}
 }
 
 // world is a cluster of three nodes, a store, two archivers, and an operator.

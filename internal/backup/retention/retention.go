@@ -41,14 +41,14 @@ func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 		return cmp.Or(backups[b].order().Compare(backups[a].order()), cmp.Compare(b, a))
 	})
 	days, weeks, steps := spans(p.Daily), spans(p.Weekly), &steps{every: p.Archive}
-	based := p.Within == 0
+	based, window := p.Within == 0, p.Within > 0 || p.Archive > 0
 	for rank, i := range order {
 		at := backups[i].At
 		before := !based && now.Sub(at) > p.Within
 		based = based || before
 		daily, weekly := days.first(day(backups[i].order())), weeks.first(week(backups[i].order()))
 		step := backups[i].Base && steps.first(at, now)
-		if before && backups[i].Base || backups[i].Reached && p.Within > 0 || step {
+		if before && backups[i].Base || backups[i].Reached && window || step {
 			continue
 		}
 		if rank > 0 && rank >= p.Last && now.Sub(at) > p.Within && !daily && !weekly {

@@ -2,7 +2,6 @@ package archival
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,7 +34,7 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 			to.StoredSize = resource.NewQuantity(a.Bytes, resource.BinarySI)
 		}
 		if a.Needed != nil {
-			to.Needed = slices.Clone(a.Needed)
+			to.Needed = bounded(a.Needed)
 		}
 		if a.Surveyed {
 			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,

@@ -13,6 +13,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 	"github.com/galera-operator/galera-operator/internal/backup/retention"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -137,7 +138,7 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
 // replaced it, except for the last few. So does one that needs a damaged one.
 func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
-	rules, reached, broken := *f.Store.Spec.Retention, reachedFrom(f.Cluster, f.Store), increments.Broken(f.Backups)
+	rules, reached, broken := *f.Store.Spec.Retention, f.reached(), increments.Broken(f.Backups)
 	own, order := increments.InOrder(own)
 	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
 	for i, b := range own {
@@ -160,7 +161,7 @@ func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBack
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
 		all[i] = retention.Backup{At: increments.Completed(b), Order: order[b], Base: b.Status.GTID != "",
-			Reached: b.Status.ID != "" && slices.Contains(reached, b.Status.ID)}
+			Reached: reached(b)}
 	}
 	for _, i := range retention.Expired(all, policy, f.windowEnd()) {
 		out = append(out, good[i])
@@ -190,21 +191,33 @@ func (f Facts) windowEnd() time.Time {
 	return f.Now
 }
 
-// archive is for how long the cluster's archive in the store keeps every point in time, 0 without one.
+// archive is for how long the cluster's archive in the store keeps every point in time, 0 without one. What was
+// archived before it was turned off is kept for as long.
 func (f Facts) archive() time.Duration {
-	if f.Cluster.ArchivesBinlog() && f.Cluster.Spec.Backup.StoreRef.Name == f.Store.Name {
+	on := f.Cluster.ArchivesBinlog() && f.Cluster.Spec.Backup.StoreRef.Name == f.Store.Name
+	if on || archival.Ended(f.Cluster.Status.EndedArchive, f.Now) != nil {
 		return f.Window
 	}
 	return 0
 }
 
-// reachedFrom are the IDs of the backups that the archive of a cluster in a store leads from, to its end, or to points
-// in time of its window.
-func reachedFrom(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) []string {
-	if c.Status.Backup == nil || c.Spec.Backup == nil || c.Spec.Backup.StoreRef.Name != s.Name {
-		return nil
+// reached reports which backups the archive of a cluster in a store leads from, to its end, or to points in time of its
+// window. Where a status may not name all of them, each one may be.
+func (f Facts) reached() func(b *v1alpha1.GaleraBackup) bool {
+	c, base := f.Cluster, ""
+	var now, before []string
+	if a := c.Status.Backup; a != nil && c.Spec.Backup != nil && c.Spec.Backup.StoreRef.Name == f.Store.Name {
+		base, now = a.Base, a.Needed
 	}
-	return append([]string{c.Status.Backup.Base}, c.Status.Backup.Needed...)
+	if e := archival.Ended(c.Status.EndedArchive, f.Now); e != nil { // wherever that was: IDs are unique
+		before = e.Needed
+	}
+	more := max(len(now), len(before)) >= v1alpha1.MaxNeeded
+	return func(b *v1alpha1.GaleraBackup) bool {
+		id := b.Status.ID
+		return id != "" && (id == base || slices.Contains(now, id) || slices.Contains(before, id)) ||
+			more && b.Status.GTID != ""
+	}
 }
 
 // failures are the older of a schedule's backups that have failed. Nothing is stored of them.

@@ -142,6 +142,14 @@ func adds(base string) func(*v1alpha1.GaleraBackup) {
 	return func(b *v1alpha1.GaleraBackup) { b.Status.Incremental = &v1alpha1.BackupChain{Base: base, Depth: 1} }
 }
 
+// ended has an archive be turned off, the window of which passes on a day, and which needs backups.
+func ended(day string, needed ...string) func(*Facts) {
+	return func(f *Facts) {
+		f.Cluster.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(at("2026-11-" + day +
+			"T00:00:00Z")), Needed: needed}
+	}
+}
+
 // steps are three bases, the first of which is of an earlier span of 30 days.
 func steps(f *Facts) {
 	for _, c := range []func(*Facts){has("a", "01", withGTID), has("b", "10", withGTID), has("c", "20", withGTID)} {
@@ -275,6 +283,24 @@ func TestRetain(t *testing.T) {
 		"of one that has ended": {kept(steps, archives("offsite"), func(f *Facts) {
 			f.Cluster.Spec.Backup.PointInTime.Enabled = false
 		}), "a b", ""},
+		"it was turned off": {kept(window(5*day), has("a", "01", withGTID, withID("a")), has("b", "02", withGTID),
+			has("c", "20"), ended("22", "a")), "", ""},
+		"it was turned off, without a window of the store": {kept(steps, ended("22"), func(f *Facts) {
+			f.Window = 30 * day
+		}), "b", ""},
+		"the last ones, and it was turned off": {kept(has("a", "19", withGTID, withID("a")), has("b", "20", withGTID),
+			has("c", "20"), ended("22", "a"), func(f *Facts) { f.Window = 30 * day }), "", ""},
+		"it was turned off, and its window has passed": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID), has("c", "20"), ended("21", "a")), "a", ""},
+		"it was turned off, and on again": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID), has("c", "20"), leadsFrom("offsite", ""), through("20"), ended("22", "a")), "", ""},
+		"it needs as many as are named": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
+			has("c", "03", withGTID), has("d", "20"), leadsFrom("offsite", "x", make([]string, v1alpha1.MaxNeeded)...)), "a",
+			""},
+		"it was turned off, and needs as many": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
+			has("c", "03", withGTID), has("d", "20"), ended("22", make([]string, v1alpha1.MaxNeeded)...)), "a", ""},
+		"it needs one less": {kept(window(5*day), has("b", "02", withGTID), has("c", "03", withGTID), has("d", "20"),
+			leadsFrom("offsite", "x", make([]string, v1alpha1.MaxNeeded-1)...)), "b", ""},
 		"that is no base":    {kept(steps, archives("offsite"), func(f *Facts) { f.Backups[0].Status.GTID = "" }), "a b", ""},
 		"it was seen before": {kept(window(5*day), has("a", "01"), has("b", "17", seen("02")), has("c", "20")), "a", ""},
 		"what is seen is that it is not": {kept(window(5*day), has("a", "01"), has("b", "02", seen("18"), unseen),

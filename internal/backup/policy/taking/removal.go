@@ -9,6 +9,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 )
 
@@ -109,6 +110,10 @@ func (r Removal) neededByCluster(c *v1alpha1.GaleraCluster) string {
 // so that its base, which is that of the last chain, shows nothing.
 func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 	b := r.Backup
+	if e := archival.Ended(c.Status.EndedArchive, r.Today); e != nil && slices.Contains(e.Needed, b.Status.ID) {
+		return fmt.Sprintf("points in time of the archive of the cluster %s/%s, which was turned off, may be restored with "+
+			"it until %s", c.Namespace, c.Name, e.Until.UTC().Format(time.RFC3339))
+	}
 	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil || r.over(c) ||
 		manifest.Dir(c.Namespace, c.Name, string(c.UID)) != b.Status.Directory {
 		return ""

@@ -127,6 +127,13 @@ func TestKept(t *testing.T) {
 	needed := func(ids ...string) func(*Removal) {
 		return func(r *Removal) { r.Clusters[0].Status.Backup.Needed = ids }
 	}
+	ended := func(hours int, ids ...string) func(*Removal) {
+		return func(r *Removal) {
+			r.Clusters[0].Spec.Backup, r.Clusters[0].Status.Backup = nil, nil
+			r.Clusters[0].Status.EndedArchive = &v1alpha1.EndedArchive{Needed: ids,
+				Until: metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour))}
+		}
+	}
 	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
 		change func(*Removal)
@@ -163,6 +170,9 @@ func TestKept(t *testing.T) {
 			o.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse,
 				Reason: v1alpha1.ReasonBackupDamaged}}
 		})), needs},
+		"its archive has ended, and needs it":       {based(ended(1, "y", "x")), "turned off, may be restored with it until"},
+		"its archive has ended, and needs another":  {based(ended(1, "y")), ""},
+		"the window of one that has ended is over":  {based(ended(0, "x")), ""},
 		"the archive was turned off, and is older":  {based(through(73), off), ""},
 		"it was turned off within the window":       {based(through(71), off), needs},
 		"it is behind by more than the window":      {based(through(73)), needs},

@@ -1,0 +1,93 @@
+package archiving
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// TestWhatAnArchiveThatIsOffNeeds: what points in time need stays known when point in time is turned off, for the window
+// of the archive and the store, and when it is turned on again. A later archive says nothing of it before it has looked.
+func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hours := func(h int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(h) * time.Hour} }
+	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"},
+		Spec: v1alpha1.GaleraBackupStoreSpec{Retention: &v1alpha1.BackupRetention{KeepWithin: hours(100)}}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop", UID: "a54080f9-1111"}}
+	c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		PointInTime: &v1alpha1.PointInTime{Window: hours(50)}}
+	c.Status.ClusterUUID = "u"
+	c.Status.Backup = &v1alpha1.ArchiveStatus{Session: "s", Base: "a", Needed: []string{"a", "b"}}
+	k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, s).WithStatusSubresource(c).Build()
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	r := Reconciler{Client: k, Live: k, Objects: &apply.Objects{Client: k, Live: k}, Now: func() time.Time { return now },
+		Calls:    &calls.Calls[string, deployed.Question, task.Archived]{},
+		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+	pass := func() {
+		t.Helper()
+		key := client.ObjectKeyFromObject(c)
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Get(t.Context(), key, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stays := func(what string) {
+		t.Helper()
+		if e := c.Status.EndedArchive; e == nil || !slices.Equal(e.Needed, []string{"a", "b"}) ||
+			!e.Until.Time.Equal(time.Date(2026, 12, 2, 16, 0, 0, 0, time.UTC)) {
+			t.Errorf("%s: %+v", what, e)
+		}
+	}
+	pass()
+	if c.Status.Backup != nil {
+		t.Errorf("off: %+v", c.Status.Backup)
+	}
+	stays("off")
+	now = now.Add(99 * time.Hour)
+	pass()
+	stays("off, at the end of the window")
+	c.Spec.Backup.PointInTime.Enabled = true
+	if err := k.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	pass()
+	if c.Status.Backup == nil || c.Status.Backup.Session == "" || c.Status.Backup.Session == "s" {
+		t.Errorf("on again: %+v", c.Status.Backup)
+	}
+	stays("on again")
+	c.Spec.Backup = nil
+	if err := k.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	pass() // nothing is known of the later archive: the window of the earlier one may be that of it
+	if e := c.Status.EndedArchive; e == nil || !slices.Equal(e.Needed, []string{"a", "b"}) {
+		t.Errorf("off again: %+v", e)
+	}
+	now = now.Add(721 * time.Hour)
+	pass()
+	if c.Status.EndedArchive != nil {
+		t.Errorf("after the window: %+v", c.Status.EndedArchive)
+	}
+}
