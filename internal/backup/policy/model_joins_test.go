@@ -9,7 +9,7 @@ import (
 )
 
 // checkJoins: who follows the archive goes on in another chain without a loss. Where that begins the cluster had nothing
-// more than the one before holds, and what the chain holds.
+// more than the data that the one before began with, what that one holds, and what the chain holds.
 func (w *world) checkJoins() {
 	heads := w.heads()
 	for i := 1; i < len(heads); i++ {
@@ -24,7 +24,7 @@ func (w *world) checkJoins() {
 				continue
 			}
 			for _, id := range l.txs[at+1:] {
-				if w.all[id].seqno <= h.Seqno && !w.inChain(h.Chain, id) {
+				if seqno := w.all[id].seqno; seqno > before.From && seqno <= h.Seqno && !w.inChain(h.Chain, id) {
 					w.breaks("what follows the archive goes on in the chain %d without the transaction %d", h.Chain, id)
 				}
 			}
