@@ -7,21 +7,39 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// BootstrapExternal is a running MariaDB server (10.5 or later) to copy. Its tables are copied as they are at one
-// moment, in parallel, and each is compared with the source before the cluster starts. The source stays in service: its
-// commits wait for less than a second. What it writes after that moment is not copied, unless follow is set.
+// BootstrapExternal is a MariaDB server that no GaleraCluster describes. With method: Dump it is a running one (10.5 or
+// later): its tables are copied as they are at one moment, in parallel, and each is compared with the source before the
+// cluster starts. The source stays in service: its commits wait for less than a second. With method: Backup the cluster
+// begins with a backup that mariadb-backup has made of a server of the same series. What the source writes afterwards
+// is not in the cluster, unless follow is set.
 //
+// +kubebuilder:validation:XValidation:rule="has(self.backup) == (has(self.method) && self.method == 'Backup')",fieldPath=".backup",message="backup and method: Backup belong together: set both, or neither for a copy of a running server"
+// +kubebuilder:validation:XValidation:rule="has(self.backup) || has(self.host) && has(self.credentialsSecretRef)",message="name the server to copy in host, and a Secret with an account of it in credentialsSecretRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.follow) || !self.follow || has(self.host) && has(self.credentialsSecretRef)",message="name the server to follow in host, and a Secret with an account of it in credentialsSecretRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.backup) || has(self.follow) && self.follow || !has(self.host) && !has(self.credentialsSecretRef) && !has(self.tls) && !(has(self.insecure) && self.insecure)",message="no server is connected to for a backup that is not followed: remove host, credentialsSecretRef, tls and insecure, or set follow: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.databases)",fieldPath=".databases",message="a physical backup has all databases: remove databases, or set method: Dump"
+// +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.users) || self.users",fieldPath=".users",message="a physical backup has all accounts: remove users, or set method: Dump"
 // +kubebuilder:validation:XValidation:rule="!has(self.follow) || !self.follow || !has(self.databases)",fieldPath=".databases",message="follow takes over all databases of the source: remove databases"
 // +kubebuilder:validation:XValidation:rule="!has(self.follow) || !self.follow || !has(self.tls) || !has(self.tls.verify) || self.tls.verify == 'Identity'",fieldPath=".tls.verify",message="a source that is followed is verified by its name: set verify to Identity, and host to a name that is in its certificate"
-// +kubebuilder:validation:XValidation:rule="has(self.tls) != (has(self.insecure) && self.insecure)",message="name the CA of the source's certificate in tls, or set insecure: true for a connection in clear text"
+// +kubebuilder:validation:XValidation:rule="!has(self.host) || has(self.tls) != (has(self.insecure) && self.insecure)",message="name the CA of the source's certificate in tls, or set insecure: true for a connection in clear text"
 // +kubebuilder:validation:XValidation:rule="!has(self.alternatives) || has(self.follow) && self.follow",fieldPath=".alternatives",message="alternatives are servers to follow when the source is lost, and only host is copied: set follow, or remove alternatives"
-// +kubebuilder:validation:XValidation:rule="!has(self.alternatives) || !self.alternatives.exists(a, a.host == self.host && a.port == self.port)",fieldPath=".alternatives",message="alternatives names the source itself (host and port): remove it there"
+// +kubebuilder:validation:XValidation:rule="!has(self.alternatives) || !has(self.host) || !self.alternatives.exists(a, a.host == self.host && a.port == self.port)",fieldPath=".alternatives",message="alternatives names the source itself (host and port): remove it there"
 type BootstrapExternal struct {
-	// host is the name or the address of the source.
+	// method is Dump (the tables of a running server are copied by statements) or Backup (the files of a physical backup
+	// become the cluster's). Default: Dump.
+	// +optional
+	// +kubebuilder:default=Dump
+	// +kubebuilder:validation:Enum=Dump;Backup
+	Method string `json:"method,omitempty"`
+	// backup is where the backup lies. Required with method: Backup.
+	// +optional
+	Backup *ExternalBackup `json:"backup,omitempty"`
+	// host is the name or the address of the source. Required, except for a backup that is not followed.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.:-]+$`
-	Host string `json:"host"`
+	Host string `json:"host,omitempty"`
 	// port of the source. Default: 3306.
 	// +optional
 	// +kubebuilder:default=3306
@@ -31,10 +49,10 @@ type BootstrapExternal struct {
 	// credentialsSecretRef names a Secret in the cluster's namespace with the keys username and password. The account
 	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*, and REPLICATION SLAVE and BINLOG MONITOR with follow.
 	// Only the Jobs of the copy mount it, and with follow the database pods. You can delete it when the cluster has
-	// started, or no longer follows.
-	// +required
-	CredentialsSecretRef LocalName `json:"credentialsSecretRef"`
-	// tls is how the certificate of the source is verified. Required unless insecure is true.
+	// started, or no longer follows. Required with host.
+	// +optional
+	CredentialsSecretRef LocalName `json:"credentialsSecretRef,omitempty,omitzero"`
+	// tls is how the certificate of the source is verified. Required with host, unless insecure is true.
 	// +optional
 	TLS *ExternalTLS `json:"tls,omitempty"`
 	// insecure connects in clear text: anyone in between can read the password's proof, and all data. Default: false.
@@ -48,18 +66,20 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	Databases []string `json:"databases,omitempty"`
 	// users also copies accounts and roles with their passwords' hashes and their grants, except root, those of the
-	// system, and those whose names the operator uses: status.restore.external.skipped names what was left out. Default:
-	// false.
+	// system, and those whose names the operator uses: status.restore.external.skipped names what was left out. A backup
+	// always has them. Default: false.
 	// +optional
 	Users bool `json:"users,omitempty"`
-	// connections is how many tables, or parts of large tables, are read at the same time, 1 to 16. Default: 4.
+	// connections is how many tables, or parts of large tables, are read at the same time, 1 to 16. A backup is read by
+	// one. Default: 4.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	Connections int32 `json:"connections,omitempty"`
 	// rateLimit is the most that the copy reads of the source, in bytes per second, for instance 50Mi, in the mean: of the
-	// rows' values, and of the tables' size where the source computes checksums. At least 64Ki. Default: no limit.
+	// rows' values, and of the tables' size where the source computes checksums; or of the backup in its store. At least
+	// 64Ki. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`

@@ -49,6 +49,36 @@ func split(all []account, skip []string) (copied []account, skipped []string) {
 	return copied, skipped
 }
 
+// DropOwned removes the accounts of a server that are not copied, of its physical copy: those that the operator makes,
+// and anonymous ones. It returns their names. root goes, too, but at localhost: the operator makes it, and one at
+// 127.0.0.1 would keep its old password, and be preferred to that one.
+func DropOwned(ctx context.Context, target *sql.DB, skip []string) (dropped []string, err error) {
+	c, err := target.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	all, err := accountsOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(a account) bool { return a.Name == "PUBLIC" }) // stands for every account
+	_, dropped = split(all, skip)
+	for _, a := range all {
+		kind := "USER "
+		if a.Role {
+			kind = "ROLE "
+		}
+		if !slices.Contains(dropped, a.String()) && (a.Name != "root" || a.Host == "localhost") {
+			continue
+		}
+		if _, err := c.ExecContext(ctx, "DROP "+kind+a.String()); err != nil {
+			return nil, fmt.Errorf("dropping %s: %w", a, err)
+		}
+	}
+	return dropped, nil
+}
+
 // copyAccounts creates roles and accounts with their grants, by statements. It returns what was left out: accounts, and
 // grants on what was not copied.
 func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {

@@ -148,8 +148,8 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	var name string
 	switch {
 	case from.External != nil:
-		missing, err := r.credentials(ctx, c)
-		return s, missing, err
+		s.Store, p, err = r.external(ctx, c)
+		return s, p, err
 	case from.Cluster != nil:
 		name = from.Cluster.StoreRef.Name // the copy reports what is found there
 	default:
@@ -255,7 +255,7 @@ func problem(reason, format string, args ...any) restoration.Problem {
 func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration.Decision) error {
 	c := f.Cluster
 	if d.Find && restoration.IsExternal(c) {
-		j, err := job.Inspect(c, r.Options, r.Jobs)
+		j, err := r.inspecting(c, f.Source.Store)
 		if err != nil {
 			return err
 		}
@@ -280,7 +280,8 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 		errs = append(errs, r.restore(ctx, f, ordinal))
 	}
 	// After the Job: what keeps the pair from being made only keeps the progress from being shown.
-	if restoration.IsExternal(c) && c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreRestoring {
+	if restoration.IsExternal(c) && c.FromBackup() == nil && c.Status.Restore != nil &&
+		c.Status.Restore.Phase == v1alpha1.RestoreRestoring {
 		errs = append(errs, r.pair(ctx, c))
 	}
 	return errors.Join(errs...)
@@ -297,7 +298,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		return err
 	}
 	if restoration.IsExternal(c) {
-		j, err := job.Import(c, r.Options, r.Jobs)
+		j, err := r.importing(c, f.Source.Store)
 		if err != nil {
 			return err
 		}

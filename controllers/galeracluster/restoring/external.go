@@ -3,14 +3,43 @@ package restoring
 import (
 	"context"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 )
+
+// external finds the store with the other server's backup, nil for none, and checks whether the Secrets are there that
+// the server is connected to with.
+func (r *Reconciler) external(ctx context.Context, c *v1alpha1.GaleraCluster) (s *v1alpha1.GaleraBackupStore,
+	p restoration.Problem, err error) {
+	if b := c.FromBackup(); b != nil {
+		s, p, err = storeOf(ctx, r.Client, c.Namespace, b.StoreRef.Name, "spec.bootstrapFrom.external.backup.storeRef")
+	}
+	if p.Reason == "" && err == nil && c.Spec.BootstrapFrom.External.Host != "" {
+		p, err = r.credentials(ctx, c)
+	}
+	return s, p, err
+}
+
+func (r *Reconciler) inspecting(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) (*batchv1.Job, error) {
+	if c.FromBackup() != nil {
+		return job.InspectBackup(c, s, r.Options, r.Jobs)
+	}
+	return job.Inspect(c, r.Options, r.Jobs)
+}
+
+func (r *Reconciler) importing(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) (*batchv1.Job, error) {
+	if c.FromBackup() != nil {
+		return job.ImportBackup(c, s, r.Options, r.Jobs)
+	}
+	return job.Import(c, r.Options, r.Jobs)
+}
 
 // credentials checks whether the Secrets are there; what they hold only the Jobs see.
 func (r *Reconciler) credentials(ctx context.Context, c *v1alpha1.GaleraCluster) (restoration.Problem, error) {

@@ -70,6 +70,40 @@ func Import(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv
 	return j, nil
 }
 
+// InspectBackup is the Job that looks for the backup of another server, and checks the server that is to be followed.
+func InspectBackup(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resources.Options, o Options) (
+	*batchv1.Job, error) {
+	t := External(c)
+	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
+	j, err := adopting(meta, c, s, task.Task{Inspect: &t}, checkSeconds, ro, o,
+		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	if from := c.Spec.BootstrapFrom.External; err == nil && from.Follow {
+		mountSource(&j.Spec.Template.Spec, from.CredentialsSecretRef, from.TLS)
+	}
+	return j, err
+}
+
+// ImportBackup is the Job that fills the first member's volume with that backup.
+func ImportBackup(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resources.Options, o Options) (
+	*batchv1.Job, error) {
+	t := External(c)
+	t.ID, t.History = c.Status.Restore.ID, c.Status.Restore.History
+	meta := owned(c, "GaleraCluster", RestoreName(c, 0), c.Name, ComponentRestore, v1alpha1.LabelMember,
+		resources.PodName(c, 0))
+	return adopting(meta, c, s, task.Task{Import: &t}, longSeconds, ro, o, corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, 0)}})
+}
+
+// adopting is a Job like that of a restore: the store is read by containers of the operator's image.
+func adopting(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Task,
+	seconds int64, ro resources.Options, o Options, data corev1.VolumeSource) (*batchv1.Job, error) {
+	j, err := render(meta, c, s, t, seconds, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	return j, fill(&j.Spec.Template, c, s, t, ro, o, data)
+}
+
 // showProgress has a pod show how far it is, with the pair in a Secret.
 func showProgress(pod *corev1.PodSpec, name string) {
 	pod.Containers[0].Ports = []corev1.ContainerPort{
@@ -103,6 +137,9 @@ func External(c *v1alpha1.GaleraCluster) task.External {
 	t.ServerID, t.Domain = resources.Identifiers(c)
 	if from.RateLimit != nil {
 		t.Rate = from.RateLimit.Value()
+	}
+	if from.Backup != nil {
+		t.Backup = from.Backup.Path
 	}
 	for name, value := range c.Spec.MariaDB.Config {
 		t.Settings[name] = value.String()

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type fetcher struct {
 	dir, id, checksum string
 	replay            *task.Replay
 	limit             *rate.Limiter // of what is read of the backup, nil for none
+	// stored is another server's backup, nil for one of the operator's.
+	stored *storedBackup
 }
 
 // newFetcher returns the one of a task.
@@ -43,7 +46,10 @@ func newFetcher(bucket *store.Bucket, keys string, t task.Task) (fetcher, error)
 	if t.Load != nil {
 		t.Restore = &t.Load.Restore
 	}
+	from := cmp.Or(t.Import, t.Inspect)
 	switch {
+	case from != nil && from.Backup != "":
+		f.stored = &storedBackup{bucket: bucket, path: from.Backup, limit: limiter(from.Rate)}
 	case t.Restore != nil:
 		f.dir, f.id, f.replay = t.Restore.Dir, t.Restore.ID, t.Restore.Replay
 		f.checksum, f.limit = t.Restore.Checksum, limiter(t.Restore.Rate)
@@ -103,6 +109,9 @@ func endOf(err error) pipe.End {
 
 // answer does what a request asks for.
 func (f fetcher) answer(ctx context.Context, r pipe.Request, w *pipe.Writer) pipe.End {
+	if f.stored != nil {
+		return f.stored.answer(ctx, r, w)
+	}
 	all, err := f.chain(ctx)
 	if err == nil && (r.Step < 0 || r.Step >= len(all)) {
 		err = fmt.Errorf("the chain of the backup has %d steps", len(all))
@@ -163,8 +172,12 @@ func onRecord(base string, text []byte, checksum string) error {
 	return nil
 }
 
-// open tries the private keys on the backup.
+// open tries the private keys on the backup, or looks at one that has none.
 func (f fetcher) open(ctx context.Context) error {
+	if f.stored != nil {
+		_, err := f.stored.describe(ctx)
+		return err
+	}
 	keys, err := archive.Identities(f.keys)
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -242,12 +243,17 @@ func add(ctx context.Context, m manifest.Manifest, step int, p places) error {
 // increment is where one is unpacked.
 func (p places) increment() string { return p.work + ".increment" }
 
-// unpack fills a directory.
+// unpack fills a directory with a backup.
 func unpack(ctx context.Context, m manifest.Manifest, step int, dir string, p places) error {
+	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, m.ID)
+	return unpackInto(ctx, dir, p, func(to io.Writer) error { return p.stream(ctx, m, step, to) })
+}
+
+// unpackInto fills a directory with what is written of a stream.
+func unpackInto(ctx context.Context, dir string, p places, stream func(to io.Writer) error) error {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}
-	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, m.ID)
 	out, in, err := os.Pipe()
 	if err != nil {
 		return err
@@ -261,7 +267,7 @@ func unpack(ctx context.Context, m manifest.Manifest, step int, dir string, p pl
 		return err
 	}
 	defer context.AfterFunc(ctx, proc.Kill)() // a program that hangs would keep who writes to it
-	readErr := p.stream(ctx, m, step, intoTool{in})
+	readErr := stream(intoTool{in})
 	_ = in.Close() // the end of the stream, also of one that broke off
 	toolErr := endOfTool(ctx, proc, "mbstream")
 	if toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)) {

@@ -102,6 +102,10 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 		return loadFrom(ctx, *t.Load)
 	case t.Load != nil:
 		return load(ctx, *t.Load, defaultPlaces())
+	case t.Inspect != nil && t.Inspect.Backup != "":
+		return inspectBackup(ctx, *t.Inspect, defaultPlaces())
+	case t.Import != nil && t.Import.Backup != "":
+		return adoptBackup(ctx, *t.Import, defaultPlaces())
 	case t.Inspect != nil:
 		return inspectSource(ctx, *t.Inspect, defaultPlaces())
 	case t.Import != nil:

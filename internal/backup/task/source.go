@@ -1,7 +1,10 @@
 package task
 
-// External is a server to copy into an empty volume.
+// External is a server to copy into an empty volume, or one whose backup is to fill it.
 type External struct {
+	// Backup is where the backup lies in the store, "" for a copy of the running server. Host is needed to follow it only.
+	Backup string `json:"backup,omitempty"`
+
 	Host string `json:"host"`
 	Port int    `json:"port"`
 	// Plain connects without TLS; Identity reports whether the certificate has to name Host.

@@ -83,7 +83,7 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		s.Location, s.Checksum, s.Replay = f.Find.Location, b.Checksum, FoundReplay(f.Find.Result.Replay)
 		// With the checksum: a volume that was filled with another backup of this ID is of another history, and refused.
 		s.History, s.ObservedGeneration = history(f.Cluster, b.ID+"/"+b.Checksum, s.Replay), f.Cluster.Generation
-		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
+		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(f.Cluster, s))
 		return Decision{RequeueAfter: time.Second}
 	case f.Find.Done:
 		return failed(s, f, f.Find.Result, "")
@@ -237,8 +237,8 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case attemptPause(s, len(f.Members), f.Now) > 0:
 		d.Restore, d.RequeueAfter = nil, min(d.RequeueAfter, attemptPause(s, len(f.Members), f.Now))
 	case s.Reason == "":
-		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(s), len(s.Restored),
-			len(f.Members), list(s.Restored))
+		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(f.Cluster, s),
+			len(s.Restored), len(f.Members), list(s.Restored))
 	case len(d.Restore) > 0:
 		s.Reason = ""
 	}
@@ -285,7 +285,10 @@ func matchesRestored(s *v1alpha1.RestoreStatus, r task.Restored) bool {
 }
 
 // describeSource names what is restored.
-func describeSource(s *v1alpha1.RestoreStatus) string {
+func describeSource(c *v1alpha1.GaleraCluster, s *v1alpha1.RestoreStatus) string {
+	if b := c.FromBackup(); b != nil {
+		return "the backup " + b.Path
+	}
 	if s.External != nil {
 		return "a copy of the source"
 	}

@@ -24,6 +24,9 @@ func IsExternal(c *v1alpha1.GaleraCluster) bool {
 
 // firstMessage describes what is done first.
 func firstMessage(c *v1alpha1.GaleraCluster) string {
+	if b := c.FromBackup(); b != nil {
+		return fmt.Sprintf("looking for the backup %s in the store %s", b.Path, b.StoreRef.Name)
+	}
 	if IsExternal(c) {
 		return "checking the source " + c.Spec.BootstrapFrom.External.Host
 	}
@@ -52,7 +55,7 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreRestoring, f.Cluster.Generation
 		s.ID = externalID(f.Cluster)
 		s.History, s.Reason = history(f.Cluster, s.ID, nil), ""
-		s.Message = "filling the volume with " + describeSource(s)
+		s.Message = "filling the volume with " + describeSource(f.Cluster, s)
 		return Decision{RequeueAfter: time.Second}
 	case o.Done:
 		return failed(s, f, o.Result, "")
@@ -101,7 +104,8 @@ func Unsuitable(findings []v1alpha1.ExternalFinding) string {
 
 func externalStatus(c *v1alpha1.GaleraCluster, is task.Source) *v1alpha1.ExternalStatus {
 	return &v1alpha1.ExternalStatus{Version: is.Version, GTID: is.GTID, Bytes: is.Bytes, Rows: is.Rows,
-		Tables: int32(is.Tables), Plaintext: c.Spec.BootstrapFrom.External.TLS == nil, //nolint:gosec // a count
+		Tables:             int32(is.Tables), //nolint:gosec // a count
+		Plaintext:          c.Spec.BootstrapFrom.External.Host != "" && c.Spec.BootstrapFrom.External.TLS == nil,
 		LockedMilliseconds: is.LockedMilliseconds, Skipped: is.Skipped, Findings: Findings(is.Findings)}
 }
 
@@ -128,6 +132,14 @@ func completeImport(to *v1alpha1.GaleraClusterStatus, now time.Time) {
 
 // describeImport reports what was copied, with what the Job has counted.
 func describeImport(c *v1alpha1.GaleraCluster, s *v1alpha1.RestoreStatus) string {
+	if b := c.FromBackup(); b != nil {
+		at := ""
+		if s.External.GTID != "" {
+			at = " at " + s.External.GTID
+		}
+		return fmt.Sprintf("the backup %s of a server of MariaDB %s, with %s%s, is on the volume of %s, at %s", b.Path,
+			s.External.Version, galera.Count(s.External.Tables, "table"), at, resources.PodName(c, 0), s.Position)
+	}
 	return fmt.Sprintf("copied to the volume of %[4]s, at %[5]s, and compared with the source: %[1]s with %[2]s of %[3]s",
 		galera.Count(s.External.Tables, "table"), galera.Count(s.External.Rows, "row"),
 		c.Spec.BootstrapFrom.External.Host, resources.PodName(c, 0), s.Position)

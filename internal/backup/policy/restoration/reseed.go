@@ -237,6 +237,9 @@ func notReseeded(asked string, f ReseedFacts) string {
 			"again, with the present time", at.UTC().Format(time.RFC3339), maxRequestAge)
 	case c.Source() == nil || !IsExternal(c): // a cluster that follows an archive is created anew
 		return "the cluster follows no server (spec.bootstrapFrom.external.follow)"
+	case c.FromBackup() != nil:
+		return "the cluster began with a backup of the server (method: Backup), which would be at the same position again: " +
+			"create the cluster anew with a later backup"
 	case c.Spec.Cutover != nil, role == v1alpha1.RoleIndependent:
 		return "the cluster is cut over, or being cut over: clients may have written to it"
 	case c.Status.ClusterUUID == "", role != v1alpha1.RoleFollower:

@@ -1,0 +1,207 @@
+package runner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/pipe"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/external"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+)
+
+// inspectBackup reports how large another server's backup is, and whether the server can be followed.
+func inspectBackup(ctx context.Context, t task.External, p places) (task.Result, error) {
+	bytes, err := p.storedBytes(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	out := &task.Source{}
+	if t.Follow {
+		_, version, err := serverOfImage(ctx, p)
+		if err != nil {
+			return task.Result{}, err
+		}
+		source, err := openSource(t)
+		if err != nil {
+			return task.Result{}, err
+		}
+		defer func() { _ = source.Close() }()
+		if out, err = checkSource(ctx, source, t, version); err != nil {
+			return task.Result{}, err
+		}
+	}
+	out.Bytes = bytes
+	return task.Result{Source: out}, nil
+}
+
+// adoptBackup fills the volume with another server's backup, as the beginning of a new history. It may be cut off
+// anywhere: it begins anew then.
+func adoptBackup(ctx context.Context, t task.External, p places) (task.Result, error) {
+	unlock, err := lock(p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer unlock()
+	if done, err := inspect(p, task.Restore{ID: t.ID, History: t.History}); done != nil || err != nil {
+		return task.Result{Restored: done, Source: p.imported()}, err
+	}
+	_, version, err := serverOfImage(ctx, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	a, err := unpackAdopted(ctx, t, version, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	say("preparing the data")
+	if err := prepare(ctx, p); err != nil {
+		return task.Result{}, err
+	}
+	done, err := makeOwn(ctx, t, a, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	say("beginning the history %s", t.History)
+	position, err := beginAdopted(ctx, t, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	out := task.Restored{ID: t.ID, Position: position.String(), Source: done.GTID}
+	if err := p.noteImported(done); err != nil {
+		return task.Result{}, err
+	}
+	return task.Result{Restored: &out, Source: &done}, finish(p, restored{out, t.History},
+		datadir.Versions{Used: version, Tables: a.server()})
+}
+
+// unpackAdopted fetches the backup into the working directory, and refuses one that a cluster cannot begin with.
+func unpackAdopted(ctx context.Context, t task.External, version string, p places) (a adopted, err error) {
+	bytes, err := p.storedBytes(ctx)
+	if err != nil {
+		return a, err
+	}
+	if err := errors.Join(os.RemoveAll(p.work), os.MkdirAll(p.State, 0o750)); err != nil {
+		return a, err
+	}
+	if err := roomFor(p, bytes, "the backup's data"); err != nil { // more if it is compressed
+		return a, err
+	}
+	say("unpacking %d MiB of %s", bytes>>20, t.Backup)
+	err = unpackInto(ctx, p.work, p, func(to io.Writer) error {
+		_, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
+		return err
+	})
+	if err != nil {
+		return a, err
+	}
+	if a, err = readAdopted(p.work); err != nil {
+		return a, err
+	}
+	if err := a.refuse(version, t); err != nil {
+		return a, err
+	}
+	name := filepath.Join(p.work, optionFile)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return a, err
+	}
+	return a, os.WriteFile(name, []byte(ownOptions(string(text))), 0o600)
+}
+
+func (p places) storedBytes(ctx context.Context) (int64, error) {
+	m, err := p.manifest(ctx)
+	return m.StreamBytes, err
+}
+
+// refusedTables are findings about tables that no node would have, or keep, as the others do.
+var refusedTables = []string{external.EngineNotReplicated, external.PrimaryKeyMissing, external.SequenceNotSupported}
+
+// makeOwn makes the other server's data those of a cluster: without what only the operator has, and at a position that
+// the server is followed from. It refuses tables that Galera does not replicate.
+func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out task.Source, err error) {
+	err = onServer(ctx, p, task.Replay{Settings: t.Settings}, nil, func(db *sql.DB, _ *mariadbd.Process) error {
+		have, err := external.Inspect(ctx, db, external.Options{}, external.Wanted{Version: a.server()})
+		if err != nil {
+			return explained(err)
+		}
+		have.Findings = slices.DeleteFunc(have.Findings, func(f task.Finding) bool {
+			return !slices.Contains(refusedTables, f.Name)
+		})
+		if err := refusedFindings(have.Findings); err != nil {
+			return err
+		}
+		if err := refuseXA(ctx, db); err != nil {
+			return err
+		}
+		skipped, err := external.DropOwned(ctx, db, append([]string{importer}, t.Skip...))
+		if err != nil {
+			return because(task.ReasonToolFailed, err)
+		}
+		// A node disables the events of another originator than itself when it starts.
+		err = execute(ctx, db, fmt.Sprintf("UPDATE mysql.event SET originator = %d", max(1, t.ServerID)),
+			"DROP DATABASE IF EXISTS "+agentapi.MarksDatabase, "SET GLOBAL gtid_slave_pos = ''")
+		if err == nil && t.Follow {
+			if err = external.SetPosition(ctx, db, a.GTID); err != nil {
+				err = because(task.ReasonToolFailed, err)
+			}
+		}
+		out = task.Source{Version: a.server(), GTID: a.GTID, Tables: have.Tables, Bytes: have.Bytes,
+			Skipped: shortened(skipped)}
+		return err
+	})
+	return out, err
+}
+
+// refusedFindings is the refusal of a backup with some findings, nil for none.
+func refusedFindings(found []task.Finding) error {
+	var why []string
+	for _, f := range found {
+		objects := strings.Join(f.Objects, ", ")
+		if more := f.Count - len(f.Objects); more > 0 {
+			objects += fmt.Sprintf(" and %d more", more)
+		}
+		why = append(why, f.Name+": "+objects+": "+f.Message)
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return refusedBackup("%s. Correct that on the server, and make another backup", strings.Join(why, ". "))
+}
+
+// refuseXA refuses data with XA transactions that wait for their end: they hold locks, and no node of Galera ends them.
+func refuseXA(ctx context.Context, db *sql.DB) error {
+	rows, err := db.QueryContext(ctx, "XA RECOVER")
+	if err != nil {
+		return because(task.ReasonToolFailed, err)
+	}
+	defer func() { _ = rows.Close() }()
+	if rows.Next() {
+		return refusedBackup("it holds prepared XA transactions: commit or roll back what XA RECOVER shows on the server, " +
+			"and make another backup")
+	}
+	return rows.Err()
+}
+
+// beginAdopted begins the history after the position in another one, if the data are those of a node of Galera.
+func beginAdopted(ctx context.Context, t task.External, p places) (galera.Position, error) {
+	from, err := recovered(ctx, p)
+	if err != nil {
+		return from, err
+	}
+	seqno := int64(0)
+	if from.Known() {
+		seqno = from.Seqno
+	}
+	return beginAfter(ctx, p, t.History, seqno, identifiers(t.ServerID, t.Domain)...)
+}
