@@ -159,11 +159,13 @@ type jobs struct {
 	w        *testCluster
 	dir      string
 	program  string
+	image    string // of the cluster
 	identity *age.X25519Identity
 }
 
 func newJobs(w *testCluster) *jobs {
 	j := &jobs{w: w, dir: filepath.Join(w.dir, "jobs"), program: built.path(w.t, "backup", noCgo, "../../cmd/backup"),
+		image:    image,
 		identity: got(age.GenerateX25519Identity())(w.t)}
 	for _, name := range []string{"store", "keys", "agent", "pipe"} {
 		dir := filepath.Join(j.dir, name)
@@ -188,7 +190,7 @@ func (j *jobs) args(t task.Task, command string, more ...string) []string {
 	args := []string{"--network", j.w.network, "--user", "999:999", "--tmpfs", agentapi.RunDir + ":uid=999,mode=750",
 		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(j.dir, "pipe") + ":" + task.PipeDir,
 		"-v", j.program + ":/backup:ro", "-e", task.EnvTask + "=" + string(text)}
-	return append(append(args, more...), "--entrypoint", "/backup", image, command)
+	return append(append(args, more...), "--entrypoint", "/backup", j.image, command)
 }
 
 // withStore mounts the store, and what a Job has to read it, or to be let in by an agent.
@@ -203,7 +205,7 @@ func (j *jobs) withStore() (mounts []string) {
 func (j *jobs) run(t task.Task, more ...string) (r task.Result) {
 	j.w.t.Helper()
 	j.put("result", nil)
-	if t.Restore == nil && (t.Verify == nil || !t.Verify.Restore) {
+	if t.Restore == nil && t.Import == nil && (t.Verify == nil || !t.Verify.Restore) {
 		more = append(more, j.withStore()...)
 	}
 	more = append(more, "-v", filepath.Join(j.dir, "result")+":"+task.ResultFile)
@@ -245,11 +247,17 @@ func (j *jobs) restore(id string, replay *task.Replay) task.Result {
 	return j.fill(task.Task{Restore: &task.Restore{Dir: "test/shop/u1", ID: id, History: importHistory, Replay: replay}})
 }
 
-// fill does what the containers of a restore's pod do.
+// fill does what the containers of a restore's pod do, with a new volume.
 func (j *jobs) fill(t task.Task) task.Result {
 	j.w.t.Helper()
 	volume := filepath.Join(j.dir, "volume")
 	check(j.w.t, os.RemoveAll(volume))
+	return j.fillAt(volume, t)
+}
+
+// fillAt does so with a volume that an earlier attempt may have begun to fill.
+func (j *jobs) fillAt(volume string, t task.Task) task.Result {
+	j.w.t.Helper()
 	check(j.w.t, os.MkdirAll(volume, 0o770))
 	check(j.w.t, os.Chown(volume, mysqlUID, mysqlUID))
 	fetch := j.w.network + "-fetch"

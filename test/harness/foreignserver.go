@@ -110,3 +110,11 @@ func (s *ForeignServer) Kill(ctx context.Context) error {
 	}
 	return err
 }
+
+// BackUp returns what mariadb-backup streams of the server.
+func (s *ForeignServer) BackUp(ctx context.Context) ([]byte, error) {
+	out, err := run(ctx, "", "kubectl", "--context", s.Kube.Context, "exec", "-n", s.Namespace, s.Name, "--",
+		"mariadb-backup", "--no-defaults", "--backup", "--stream=mbstream", "--user=root", "--socket=/data/s",
+		"--datadir=/data/db")
+	return []byte(out), err
+}

@@ -1,0 +1,221 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+const backUpSource = "mariadb-backup --no-defaults --backup --user=root --socket=/tmp/s --datadir=/tmp/d "
+
+// TestAdoptedServer: the programs of the Jobs fill the first node's volume with a backup of another server that
+// mariadb-backup has made while it was written to. The agents bootstrap from there, another node receives a copy, and
+// the cluster follows the server from the position in the backup: it ends with the same rows.
+func TestAdoptedServer(t *testing.T) {
+	for name, series := range map[string]string{"11.8": image, "10.11": oldImage} {
+		t.Run(name, func(t *testing.T) {
+			if series == oldImage && os.Getenv("GALERA_SLOW") == "" {
+				t.Skip("GALERA_SLOW is not set")
+			}
+			t.Parallel()
+			s := &adopting{following: newFollowing(t, 2, series), series: series}
+			s.jobs = newJobs(s.world)
+			s.jobs.image = series
+			s.mustSource("CREATE USER app IDENTIFIED BY 'x'; GRANT ALL ON shop.* TO app; CREATE USER ''@'192.0.2.%'; " +
+				"CREATE USER `shop-archiver` IDENTIFIED BY 'old'; CREATE DATABASE galera_operator; " +
+				"CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.t WHERE id < 0")
+			for _, step := range []struct {
+				name string
+				run  func()
+			}{
+				{"tables that Galera does not replicate are refused", s.refusedTables},
+				{"a backup is made while rows are written", s.backUp},
+				{"an image of another series refuses it", s.otherSeries},
+				{"an attempt is killed", s.killedJob},
+				{"it fills the volume, once", s.fills},
+				{"the cluster begins with it", s.begins},
+				{"it follows from there, to the last row", s.follows},
+			} {
+				if !t.Run(step.name, func(t *testing.T) { s.T, s.world.t = t, t; step.run() }) {
+					break
+				}
+			}
+			s.T, s.world.t = t, t
+			s.stopWriting()
+		})
+	}
+}
+
+type adopting struct {
+	*following
+	series string
+	jobs   *jobs
+	path   string
+	filled task.Result
+}
+
+// stream has the source backed up into an object of the store.
+func (s *adopting) stream(name string, packed bool) {
+	s.Helper()
+	cmd := exec.Command("docker", "exec", s.source, "sh", "-c", backUpSource+"--stream=mbstream 2>/tmp/backup.log")
+	out, err := cmd.Output()
+	if err != nil {
+		s.Fatalf("%v: %s", err, s.world.run(exec.Command("docker", "exec", s.source, "cat", "/tmp/backup.log")))
+	}
+	if packed {
+		var to bytes.Buffer
+		z := got(zstd.NewWriter(&to))(s.T)
+		_ = got(z.Write(out))(s.T)
+		check(s.T, z.Close())
+		out = to.Bytes()
+	}
+	s.path = "old/" + name
+	check(s.T, os.MkdirAll(filepath.Join(s.jobs.dir, "store", "old"), 0o755))
+	s.jobs.put("store/"+s.path, out)
+}
+
+func (s *adopting) task() task.Task {
+	return task.Task{Import: &task.External{Backup: s.path, Follow: true, ServerID: 1 << 20, Domain: 1 << 20,
+		Skip: []string{"shop-archiver"}, Settings: map[string]string{"innodb_buffer_pool_size": "64M"}, ID: "external-1",
+		History: importHistory}}
+}
+
+func (s *adopting) refusedTables() {
+	s.mustSource("CREATE TABLE shop.log (id INT PRIMARY KEY) ENGINE=MyISAM; CREATE TABLE shop.bare (id INT); " +
+		"CREATE TABLE shop.history (id INT PRIMARY KEY) WITH SYSTEM VERSIONING")
+	s.stream("bad.xb", false)
+	r := s.jobs.fill(s.task())
+	if r.Reason != task.ReasonImportRefused || !r.Fatal ||
+		!strings.Contains(r.Error, "EngineNotReplicated: shop.log (MyISAM)") ||
+		!strings.Contains(r.Error, "PrimaryKeyMissing: shop.bare") || strings.Contains(r.Error, "shop.history") {
+		s.Errorf("%+v", r)
+	}
+	s.mustSource("DROP TABLE shop.log, shop.bare, shop.history")
+}
+
+// backUp makes a compressed stream, and a folder with the old series.
+func (s *adopting) backUp() {
+	s.write()
+	s.await0("SELECT COUNT(*) > 50 FROM shop.t")
+	if s.series == image {
+		s.stream("full.xb.zst", true)
+		return
+	}
+	s.path = "old/full"
+	s.world.run(exec.Command("docker", "exec", s.source, "sh", "-c", backUpSource+"--target-dir=/tmp/full"))
+	to := filepath.Join(s.jobs.dir, "store", "old")
+	s.world.run(exec.Command("docker", "cp", "-q", s.source+":/tmp/full", to))
+	s.world.run(exec.Command("chown", "-R", "999:999", to))
+}
+
+// await0 waits until a condition holds on the source.
+func (s *adopting) await0(query string) {
+	s.Helper()
+	for deadline := time.Now().Add(time.Minute); s.mustSource(query) != "1"; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatal(query)
+		}
+	}
+}
+
+func (s *adopting) otherSeries() {
+	j := *s.jobs
+	if j.image = oldImage; s.series == oldImage {
+		j.image = image
+	}
+	if exec.Command("docker", "image", "inspect", j.image).Run() != nil {
+		s.Skip("no image ", j.image)
+	}
+	r := j.fill(s.task())
+	if r.Reason != task.ReasonVersionRefused || !r.Fatal ||
+		!strings.Contains(r.Error, "set spec.image to the same series") {
+		s.Errorf("%+v", r)
+	}
+}
+
+func (s *adopting) volume() string { return filepath.Join(s.world.nodes[0].base, "volume") }
+
+func (s *adopting) killedJob() {
+	j, name := s.jobs, s.world.network+"-killed"
+	check(s.T, os.MkdirAll(s.volume(), 0o770))
+	check(s.T, os.Chown(s.volume(), mysqlUID, mysqlUID))
+	fetch := s.world.network + "-fetch"
+	s.world.run(exec.Command("docker", append([]string{"run", "-d", "--name", fetch},
+		j.args(s.task(), "fetch", j.withStore()...)...)...))
+	defer func() { _ = exec.Command("docker", "rm", "-f", fetch).Run() }()
+	s.world.run(exec.Command("docker", append([]string{"run", "-d", "--name", name},
+		j.args(s.task(), "run", "-v", s.volume()+":"+agentapi.VolumeDir)...)...))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(s.volume(), "data.restore", "shop", "t.ibd")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.Fatal("nothing is unpacked: ", s.world.run(exec.Command("docker", "logs", name)))
+		}
+	}
+	s.world.run(exec.Command("docker", "rm", "-f", name))
+	if _, err := os.Stat(filepath.Join(s.volume(), "data")); err == nil {
+		s.Fatal("half a backup is a data directory")
+	}
+}
+
+func (s *adopting) fills() {
+	for range 2 {
+		s.filled = s.jobs.fillAt(s.volume(), s.task())
+		r := s.filled
+		if r.Error != "" || r.Restored == nil || r.Restored.Position != importHistory+":1" || r.Source == nil ||
+			r.Source.Tables != 2 || !strings.HasPrefix(r.Source.GTID, "0-1-") ||
+			strings.Join(r.Source.Skipped, " ") != "''@'192.0.2.%' 'shop-archiver'@'%'" {
+			s.Fatalf("%+v, %+v", r, r.Source)
+		}
+	}
+}
+
+func (s *adopting) begins() {
+	first, second := s.world.nodes[0], s.world.nodes[1]
+	first.start()
+	report := first.until("examined", time.Minute, waiting)
+	if report.Data != galera.DataPresent || report.Position.String() != s.filled.Restored.Position {
+		s.Fatalf("%+v", report)
+	}
+	o, _ := first.send(agentapi.OrderBootstrap, 7, report.Position, importHistory)
+	first.until("bootstrapped", 2*time.Minute, done(o.ID))
+	second.start()
+	for i, n := range s.world.nodes {
+		n.until("Synced", 3*time.Minute, synced(2))
+		const have = "SELECT GROUP_CONCAT(user, '@', host ORDER BY user, host) FROM mysql.global_priv WHERE user IN " +
+			"('', 'app', 'root', 'shop-archiver', 'galera-operator-replay'); SELECT status FROM information_schema.events; " +
+			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'galera_operator'"
+		s.await(i, have, "app@%,root@%,root@localhost\nENABLED\n0")
+	}
+}
+
+func (s *adopting) follows() {
+	defer func() {
+		if s.Failed() {
+			out, err := s.world.nodes[0].socket("SELECT @@gtid_slave_pos; SHOW ALL SLAVES STATUS\\G")
+			s.Log(out, err)
+		}
+	}()
+	s.primary(0)
+	s.runsOn(0)
+	s.stopWriting()
+	want := s.mustSource(sourceRows)
+	for i := range s.world.nodes {
+		s.await(i, sourceRows, want)
+		s.await(i, "SELECT @@gtid_slave_pos", s.mustSource(sourcePosition))
+	}
+	s.refused()
+}
