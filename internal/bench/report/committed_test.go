@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,21 +12,16 @@ import (
 // stale returns which reports of a folder are not what is computed from the raw data next to them.
 func stale(t *testing.T, folder string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	files, err := filepath.Glob(filepath.Join(folder, "*.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(files) == 0 {
+		t.Fatalf("%s has no raw data", folder)
+	}
 	for _, file := range files {
-		raw, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := Read(raw)
-		_ = raw.Close()
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		name := strings.TrimSuffix(file, ".json")
+		b := readCompressed(t, file)
+		name := strings.TrimSuffix(file, ".json.gz")
 		for _, format := range []string{"md", "csv"} {
 			text, err := os.ReadFile(name + "." + format)
 			if err != nil || !strings.Contains(string(text), written(t, format, b)) {
@@ -33,6 +30,25 @@ func stale(t *testing.T, folder string) (names []string) {
 		}
 	}
 	return names
+}
+
+// readCompressed reads raw data as hack/experiment.sh leaves them.
+func readCompressed(t *testing.T, file string) Benchmark {
+	t.Helper()
+	raw, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = raw.Close() }()
+	text, err := gzip.NewReader(raw)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	b, err := Read(text)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return b
 }
 
 // TestCommittedReports: every report of docs/experiments can be computed again from its raw data.
@@ -46,9 +62,18 @@ func TestCommittedReports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, format := range []string{"json", "csv", "md"} {
+	for _, format := range []string{"csv", "md"} {
 		put("sample."+format, written(t, format, sample()))
 	}
+	var raw bytes.Buffer
+	z := gzip.NewWriter(&raw)
+	if _, err := z.Write([]byte(written(t, "json", sample()))); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put("sample.json.gz", raw.String())
 	if names := stale(t, folder); len(names) > 0 {
 		t.Errorf("as it was written: %v", names)
 	}
