@@ -52,15 +52,22 @@ func Bytes(d result.DataSet) int64 {
 	return int64(max(1, d.Databases)) * int64(d.Tables) * d.Rows * rowBytes
 }
 
+// dataSets returns those of a benchmark, each once.
+func dataSets(s *v1alpha1.GaleraBenchmarkSpec) (out []result.DataSet) {
+	for _, c := range Cells(s) {
+		if d := DataSet(c); d.Database != "" &&
+			!slices.ContainsFunc(out, func(o result.DataSet) bool { return o.Database == d.Database }) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // DiskNeeded is what all data sets of a benchmark, and a node itself, take on a volume.
 func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
-	var names []string
-	var sum int64
-	for _, c := range Cells(s) {
-		if d := DataSet(c); d.Database != "" && !slices.Contains(names, d.Database) {
-			names = append(names, d.Database)
-			sum += Bytes(d)
-		}
+	sum := int64(0)
+	for _, d := range dataSets(s) {
+		sum += Bytes(d)
 	}
 	if sum == 0 {
 		return 0
