@@ -252,6 +252,13 @@ bench-cost: ## Print what a transaction costs three nodes, plain and with TLS, a
 	@hack/images.sh database
 	@go run ./test/bench/replication -what cost
 
+.PHONY: bench-settings
+bench: bench-settings
+
+bench-settings: ## Print what other settings change for transactions over TLS, in plain containers, with intervals.
+	@hack/images.sh database
+	@go run ./test/bench/replication -what settings
+
 .PHONY: bench-import
 bench: bench-import
 

@@ -54,8 +54,8 @@ type kind struct {
 	options, settings string
 	// keepalive is evs.keepalive_period, by default the shipped PT0.1S.
 	keepalive string
-	// tlsSettings are lines of OpenSSL's configuration for all connections.
-	tlsSettings string
+	// suite is the only cipher of all connections, "" for OpenSSL's choice. One of TLS 1.2 is that version's.
+	suite string
 	// pinned nodes run on one processor each.
 	pinned bool
 }
@@ -118,7 +118,7 @@ func (c *cluster) files() error {
 		Usages: pkitest.Both, NotAfter: time.Now().Add(24 * time.Hour)})
 	files := map[string][]byte{"replication": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM,
 		"delay": []byte("0s"), "openssl.cnf": []byte("openssl_conf = init\n[init]\nssl_conf = ssl\n" +
-			"[ssl]\nsystem_default = all\n[all]\n" + c.tlsSettings)}
+			"[ssl]\nsystem_default = all\n[all]\n" + c.tlsSettings())}
 	for name, data := range files {
 		//nolint:gosec // a throw-away key on this machine
 		if err := os.WriteFile(filepath.Join(c.dir, name), data, 0o755); err != nil {
@@ -126,6 +126,55 @@ func (c *cluster) files() error {
 		}
 	}
 	return os.Chmod(c.dir, 0o755) //nolint:gosec // the database's user reads it, too
+}
+
+// tlsSettings are lines of OpenSSL's configuration.
+func (k kind) tlsSettings() string {
+	switch {
+	case k.suite == "":
+		return ""
+	case strings.HasPrefix(k.suite, "TLS_"):
+		return "Ciphersuites = " + k.suite + "\n"
+	}
+	// The server's own certificate, for its clients, is of RSA.
+	return "MaxProtocol = TLSv1.2\nCipherString = " + k.suite + ":" + strings.Replace(k.suite, "ECDSA", "RSA", 1) + "\n"
+}
+
+// prove returns an error unless every node has its provider options, and speaks by its cipher with a client that offers
+// all.
+func (c *cluster) prove(ctx context.Context) error {
+	for i, name := range c.names {
+		has, err := c.query(ctx, i, "SHOW VARIABLES LIKE 'wsrep_provider_options'")
+		if err != nil {
+			return err
+		}
+		for want := range strings.SplitSeq(strings.TrimSuffix(c.options, ";"), ";") {
+			if want = strings.Replace(want, "=", " = ", 1); !strings.Contains(has, want) {
+				return fmt.Errorf("%s does not have the option %s: %s", name, want, has)
+			}
+		}
+		if c.suite == "" || !c.tls {
+			continue
+		}
+		if err := c.proveSuite(ctx, i); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// proveSuite asks a node what it speaks with a client that offers everything. One that has just joined may answer late.
+func (c *cluster) proveSuite(ctx context.Context, i int) error {
+	says := ""
+	for range 10 {
+		text, err := c.sh(ctx, i, "openssl s_client -connect "+c.address(i)+":4567 -cert /bench/tls.crt "+
+			"-key /bench/tls.key </dev/null 2>&1 | grep -o 'Cipher is .*'")
+		if says = strings.TrimSpace(text); err == nil && says == "Cipher is "+c.suite {
+			return nil
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	return fmt.Errorf("it is to speak %s only, and openssl found: %q", c.suite, says)
 }
 
 // address is where a node reaches another one.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
+	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -20,13 +22,23 @@ type arm struct {
 	// turns are what its turns took, for each transaction.
 	turns []usage
 	calls map[string]float64
+	sizes map[string]float64 // bytes by call that moves some
 	parts map[string]float64 // microseconds by part of the program, and by function
 	funcs map[string]float64
 }
 
-// usage is what one transaction took of all nodes.
+// usage is what one transaction took of all nodes: microseconds, switches to another thread because one waited (each
+// ends with a wake-up) or had to give way, and what the containers sent.
 type usage struct {
-	tps, user, system, switches float64
+	tps, user, system, waits, preempted, sentBytes, sentPackets float64
+}
+
+// perTransaction is what was used between two readings.
+func perTransaction(before, after usage, tps float64, d time.Duration) usage {
+	n := tps * d.Seconds()
+	return usage{tps, (after.user - before.user) / n, (after.system - before.system) / n,
+		(after.waits - before.waits) / n, (after.preempted - before.preempted) / n,
+		(after.sentBytes - before.sentBytes) / n, (after.sentPackets - before.sentPackets) / n}
 }
 
 // arms are what is compared; the first one is the base.
@@ -55,7 +67,7 @@ func measureCosts(ctx context.Context, o options) (err error) {
 	}()
 	clients := o.clients[0]
 	for _, a := range all {
-		a.kind.options += "evs.send_window=2;evs.user_send_window=1;"
+		a.kind.options += shippedWindows
 		if a.cluster, err = newCluster(ctx, o.image, a.kind); err != nil {
 			return err
 		}
@@ -64,8 +76,8 @@ func measureCosts(ctx context.Context, o options) (err error) {
 		}
 	}
 	for turn := range o.turns {
-		for k := range all {
-			if err := all[(turn+k)%len(all)].turn(ctx, clients, o.turn); err != nil {
+		for _, k := range order(turn, len(all)) {
+			if err := all[k].turn(ctx, clients, o.turn); err != nil {
 				return err
 			}
 		}
@@ -75,8 +87,7 @@ func measureCosts(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	printCosts(all)
-	return nil
+	return o.publish(costs(all), comparedWithFirst(all))
 }
 
 // turn measures one turn of the load.
@@ -97,9 +108,7 @@ func (a *arm) turn(ctx context.Context, clients int, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	n := tps * d.Seconds()
-	a.turns = append(a.turns, usage{tps, (after.user - before.user) / n, (after.system - before.system) / n,
-		(after.switches - before.switches) / n})
+	a.turns = append(a.turns, perTransaction(before, after, tps, d))
 	return nil
 }
 
@@ -110,28 +119,21 @@ func (a *arm) observe(ctx context.Context, clients int, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	during := func(tool func(context.Context, []int, time.Duration) (map[string]float64, error)) (map[string]float64,
-		float64, error) {
-		type found struct {
-			counts map[string]float64
-			err    error
-		}
-		done := make(chan found, 1)
-		go func() { counts, err := tool(ctx, pids, d); done <- found{counts, err} }()
+	during := func(tool func() error) (transactions float64, err error) {
+		done := make(chan error, 1)
+		go func() { done <- tool() }()
 		tps, err := write(ctx, a.db, clients, d+time.Second)
-		f := <-done
-		return f.counts, tps * d.Seconds(), errors.Join(err, f.err)
+		return tps * d.Seconds(), errors.Join(err, <-done)
 	}
-	calls, n, err := during(callsOf)
+	n, err := during(func() (err error) { a.calls, a.sizes, err = callsOf(ctx, pids, d); return err })
 	if err != nil {
 		return err
 	}
-	a.calls = map[string]float64{}
-	for name, count := range calls {
-		a.calls[name] = count / n
+	for name := range a.calls {
+		a.calls[name] /= n
 	}
-	shares, _, err := during(sharesOf)
-	if err != nil {
+	var shares map[string]float64
+	if _, err = during(func() (err error) { shares, err = sharesOf(ctx, pids, d); return err }); err != nil {
 		return err
 	}
 	a.parts, a.funcs = map[string]float64{}, map[string]float64{}
@@ -152,24 +154,33 @@ func (a *arm) median(of func(usage) float64) float64 {
 	return median(v)
 }
 
-func printCosts(all []*arm) {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	defer func() { _ = w.Flush() }()
-	base := all[0]
-	_, _ = fmt.Fprintln(w, "for each transaction, all nodes together\ttps\tof plain\tµs user\tµs system\tcontext switches")
-	for _, a := range all {
-		var ratios []float64
-		for i, u := range a.turns {
-			ratios = append(ratios, u.tps/base.turns[i].tps)
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.3f\t%.0f\t%.0f\t%.1f\n", a.name, a.median(func(u usage) float64 { return u.tps }),
-			median(ratios),
-			a.median(func(u usage) float64 { return u.user }), a.median(func(u usage) float64 { return u.system }),
-			a.median(func(u usage) float64 { return u.switches }))
+// comparedWithFirst pairs every other arm with the first one.
+func comparedWithFirst(all []*arm) (out []tried) {
+	for _, a := range all[1:] {
+		out = append(out, tried{name: a.name, turns: [2][]usage{all[0].turns, a.turns}})
 	}
-	printMaps(w, "calls of the kernel", all, 10, func(a *arm) map[string]float64 { return a.calls })
+	return out
+}
+
+// costs are the tables of what a transaction costs.
+func costs(all []*arm) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "for each transaction, all nodes together\ttps\tµs user\tµs system\t"+
+		"waits, each with a wake-up\tpreempted\tbytes sent\tpackets")
+	for _, a := range all {
+		_, _ = fmt.Fprintf(w, "%s\t%.0f", a.name, a.median(func(u usage) float64 { return u.tps }))
+		for _, f := range figures[1:] {
+			_, _ = fmt.Fprintf(w, "\t%.1f", a.median(f.of))
+		}
+		_, _ = fmt.Fprintln(w)
+	}
+	printMaps(w, "calls of the kernel", all, 12, func(a *arm) map[string]float64 { return a.calls })
+	printMaps(w, "bytes by call", all, 12, func(a *arm) map[string]float64 { return a.sizes })
 	printMaps(w, "µs by part", all, 10, func(a *arm) map[string]float64 { return a.parts })
 	printMaps(w, "µs by function, the largest differences", all, 20, func(a *arm) map[string]float64 { return a.funcs })
+	_ = w.Flush() // to memory
+	return out.String() + "\n" + table(comparedWithFirst(all))
 }
 
 // printMaps prints the entries in which the second arm differs most from the first.
@@ -185,15 +196,7 @@ func printMaps(w *tabwriter.Writer, title string, all []*arm, most int, of func(
 	for name := range names {
 		sorted = append(sorted, name)
 	}
-	slices.SortFunc(sorted, func(x, y string) int {
-		switch dx, dy := max(more(x), -more(x)), max(more(y), -more(y)); {
-		case dx > dy:
-			return -1
-		case dx < dy:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(sorted, func(x, y string) int { return cmp.Compare(math.Abs(more(y)), math.Abs(more(x))) })
 	_, _ = fmt.Fprintf(w, "\n%s", title)
 	for _, a := range all {
 		_, _ = fmt.Fprintf(w, "\t%s", a.name)

@@ -9,7 +9,10 @@
 // kernel, and where the time goes, by function. It needs strace and perf. make bench-cost runs it.
 //
 // With -what settings it compares settings that might make transactions over TLS cheaper with the shipped ones, in
-// paired turns.
+// paired turns of which either leads as many, and corrects for the number of comparisons. It takes 25 minutes.
+//
+// With -out NAME the last two leave their report in NAME.md, and what each turn found in NAME.csv. -from NAME.csv
+// computes the comparisons anew.
 package main
 
 import (
@@ -36,6 +39,9 @@ type options struct {
 	turns      int
 	turn       time.Duration
 	large      int
+	only       string
+	out        string
+	from       string
 }
 
 func main() {
@@ -48,6 +54,9 @@ func main() {
 	flag.IntVar(&o.turns, "turns", 6, "how often each pair of windows gets its turn")
 	flag.DurationVar(&o.turn, "turn", 5*time.Second, "how long a turn takes")
 	flag.IntVar(&o.large, "large", 32, "size of the large transaction in MiB")
+	flag.StringVar(&o.only, "only", "", "settings: only those whose name has this in it")
+	flag.StringVar(&o.out, "out", "", "cost, settings: leave the report in this file and .md, its raw data in .csv")
+	flag.StringVar(&o.from, "from", "", "csv to compute comparisons from, instead of measuring")
 	carry := flag.String("carry", "", "carry packets inside a container: ADDRESS,PEER=HOST,...")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -56,6 +65,11 @@ func main() {
 	case err != nil:
 	case *carry != "":
 		err = carryPackets(ctx, *carry)
+	case o.from != "":
+		var all []tried
+		if all, err = readTurns(o.from); err == nil {
+			fmt.Print(table(all))
+		}
 	case o.what == "distance":
 		err = measureDistances(ctx, o)
 	case o.what == "cost":

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,7 +42,8 @@ func (c *cluster) pids(ctx context.Context) ([]int, error) {
 // tick is how the kernel counts processor time in /proc, in microseconds.
 const tick = 10_000
 
-// spentBy returns the processor time, in microseconds, and the context switches of processes so far.
+// spentBy returns the processor time in microseconds of processes so far, their context switches, and what their
+// containers have sent.
 func spentBy(pids []int) (u usage, err error) {
 	for _, pid := range pids {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -62,9 +63,23 @@ func spentBy(pids []int) (u usage, err error) {
 				continue // the thread has ended
 			}
 			for line := range strings.SplitSeq(string(status), "\n") {
-				if name, value, ok := strings.Cut(line, ":"); ok && strings.HasSuffix(name, "voluntary_ctxt_switches") {
-					u.switches += number(strings.TrimSpace(value))
+				switch name, value, _ := strings.Cut(line, ":"); name {
+				case "voluntary_ctxt_switches":
+					u.waits += number(strings.TrimSpace(value))
+				case "nonvoluntary_ctxt_switches":
+					u.preempted += number(strings.TrimSpace(value))
 				}
+			}
+		}
+		sent, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", pid))
+		if err != nil {
+			return u, err
+		}
+		for line := range strings.SplitSeq(string(sent), "\n") {
+			// eight columns of what was received come first
+			if f := strings.Fields(line); len(f) > 10 && f[0] == "eth0:" {
+				u.sentBytes += number(f[9])
+				u.sentPackets += number(f[10])
 			}
 		}
 	}
@@ -79,25 +94,59 @@ func number(s string) float64 {
 	return n
 }
 
-// callsOf counts the calls of the kernel that processes make in a time, by name.
-func callsOf(ctx context.Context, pids []int, d time.Duration) (map[string]float64, error) {
-	args := []string{"-s", "INT", strconv.Itoa(int(d.Seconds())), "strace", "-f", "-c"}
+// callsOf counts the calls of the kernel that processes make in a time, by name, and the bytes of one that moves some.
+func callsOf(ctx context.Context, pids []int, d time.Duration) (calls, sizes map[string]float64, err error) {
+	dir, err := os.MkdirTemp("", "galera-calls-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	trace := filepath.Join(dir, "trace")
+	args := []string{"-s", "INT", strconv.Itoa(int(d.Seconds())), "strace", "-f", "-qq", "-s", "0", "-e", "signal=none",
+		"-o", trace}
 	for _, pid := range pids {
 		args = append(args, "-p", strconv.Itoa(pid))
 	}
+	// timeout ends strace, so that both report a failure
 	out, err := exec.CommandContext(ctx, "timeout", args...).CombinedOutput()
-	calls := map[string]float64{}
-	scan := bufio.NewScanner(strings.NewReader(string(out)))
-	for scan.Scan() {
-		// % time, seconds, usecs/call, calls, errors if any, name
-		if f := strings.Fields(scan.Text()); len(f) >= 5 && f[len(f)-1] != "total" && number(f[3]) > 0 {
-			calls[f[len(f)-1]] = number(f[3])
+	text, readErr := os.ReadFile(trace)
+	if calls, sizes = parseCalls(string(text)); len(calls) == 0 {
+		return nil, nil, fmt.Errorf("strace: %w: %s", errors.Join(err, readErr), out)
+	}
+	return calls, sizes, nil
+}
+
+var (
+	// called and returned are the two halves of a line of strace; a call during which another thread makes one has a line
+	// for each.
+	called   = regexp.MustCompile(`^\d+ +(\w+)\((?:[^,]*, (FUTEX_\w+))?`)
+	returned = regexp.MustCompile(`^\d+ +(?:<\.\.\. )?(\w+)(?:\(| resumed>).* = (\d+)(?: |$)`)
+	moves    = regexp.MustCompile(`^(p?(read|write)(v|64|v2)?|recv(from|msg|mmsg)?|send(to|msg|mmsg)?)$`)
+)
+
+func parseCalls(trace string) (calls, sizes map[string]float64) {
+	calls, sizes = map[string]float64{}, map[string]float64{}
+	ended := map[string]float64{}
+	for line := range strings.SplitSeq(trace, "\n") {
+		if m := called.FindStringSubmatch(line); m != nil {
+			name := m[1]
+			switch {
+			case strings.HasPrefix(m[2], "FUTEX_WAKE"):
+				name += " to wake"
+			case m[2] != "":
+				name += " to wait"
+			}
+			calls[name]++
+		}
+		if m := returned.FindStringSubmatch(line); m != nil && moves.MatchString(m[1]) && m[2] != "0" {
+			ended[m[1]]++
+			sizes[m[1]] += number(m[2])
 		}
 	}
-	if len(calls) == 0 {
-		return nil, fmt.Errorf("strace: %w: %s", err, out)
+	for name := range sizes {
+		sizes[name] /= ended[name]
 	}
-	return calls, nil
+	return calls, sizes
 }
 
 var reported = regexp.MustCompile(`^\s*([0-9.]+)%\s+(\S+)\s+\[.\]\s+(.+?)(?:\s+-\s+-)?\s*$`)
