@@ -106,7 +106,7 @@ func estimatesOf(t *testing.T, page string, estimates map[string]string) (n int)
 				n++
 				number, unit, _ := strings.Cut(want, " ")
 				if !slices.Contains(digits.FindAllString(says, -1), number) || !strings.Contains(says, " "+unit) {
-					t.Errorf("docs/experiments.md says that %s takes %q, and its estimate is %s", m[1], last, want)
+					t.Errorf("docs/experiments.md has %[2]q for %[1]s, whose estimate is %[3]s", m[1], last, want)
 				}
 			}
 		}
