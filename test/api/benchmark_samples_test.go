@@ -1,6 +1,7 @@
 package api
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,6 +64,11 @@ func TestBenchmarkSamples(t *testing.T) {
 				(len(b.Spec.Arms) != 2 || !equality.Semantic.DeepEqual(one.TLS, same.TLS)) {
 				t.Errorf("the arms of a-a differ: %+v, %+v", one, same)
 			}
+			if measured := committed(t, b.Name); measured != nil &&
+				!equality.Semantic.DeepEqual(defaulted(t, *measured), defaulted(t, b.Spec)) {
+				t.Errorf("docs/experiments/%s is the report of another spec: measure the sample anew, or remove the report",
+					b.Name)
+			}
 		})
 	}
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "experiments.md"))
@@ -106,6 +112,30 @@ func estimatesOf(t *testing.T, page string, estimates map[string]string) (n int)
 		}
 	}
 	return n
+}
+
+// committed is the spec that the report of a sample was measured with; nil when there is no report.
+func committed(t *testing.T, name string) *v1alpha1.GaleraBenchmarkSpec {
+	t.Helper()
+	raw, err := os.Open(filepath.Join("..", "..", "docs", "experiments", name+".json.gz"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	must(t, err)
+	defer func() { _ = raw.Close() }()
+	text, err := gzip.NewReader(raw)
+	must(t, err)
+	b := &v1alpha1.GaleraBenchmark{}
+	must(t, json.NewDecoder(text).Decode(b))
+	return &b.Spec
+}
+
+// defaulted is a spec with the defaults that the API has today.
+func defaulted(t *testing.T, spec v1alpha1.GaleraBenchmarkSpec) v1alpha1.GaleraBenchmarkSpec {
+	t.Helper()
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "defaulted", Namespace: "default"}, Spec: spec}
+	must(t, kube.Create(context.Background(), b, client.DryRunAll))
+	return b.Spec
 }
 
 // TestTwelveArms: the status of the largest number of arms can be written, and their names are printed as a person
