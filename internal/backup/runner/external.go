@@ -193,7 +193,7 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, note *begu
 		return out, err
 	}
 	o, b := options(t), newBoard(time.Now())
-	args := append(importing(t.Settings, o), "--secure-file-priv="+files, "--init-file="+init)
+	args := append(importing(t, o), "--secure-file-priv="+files, "--init-file="+init)
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
 		return out, because(task.ReasonToolFailed, fmt.Errorf("%w: %w", errNotServed, err))
@@ -240,10 +240,11 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, note *begu
 		LockedMilliseconds: r.LockedMilliseconds, Skipped: shortened(r.Skipped)}, stop(proc)
 }
 
-// importing are the options of the server that is filled. It shares the container's memory with this process.
-func importing(all map[string]string, o external.Options) []string {
-	out := append(settings(all), "--event-scheduler=OFF", "--wsrep-on=OFF", "--innodb-flush-log-at-trx-commit=0",
-		"--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
+// importing are the options of the server that is filled. It shares the container's memory with this process. It has
+// the server_id of the nodes, which disable the events that a server of another one has created.
+func importing(t task.External, o external.Options) []string {
+	out := append(settings(t.Settings), fmt.Sprintf("--server-id=%d", max(1, t.ServerID)), "--event-scheduler=OFF",
+		"--wsrep-on=OFF", "--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
 	return append(out, poolOf(o.Memory, o.Connections)...)
 }
 

@@ -71,8 +71,10 @@ func TestImporting(t *testing.T) {
 		if c.pool != "" {
 			of.Settings["innodb_buffer_pool_size"] = c.pool
 		}
-		have := importing(of.Settings, options(of))
-		if have[len(have)-1] != c.want || !slices.Contains(have, "--innodb-io-capacity=9") {
+		of.ServerID = 1 << 20
+		have := importing(of, options(of))
+		if have[len(have)-1] != c.want || !slices.Contains(have, "--innodb-io-capacity=9") ||
+			!slices.Contains(have, "--server-id=1048576") {
 			t.Errorf("%+v: %v", c, have)
 		}
 	}
