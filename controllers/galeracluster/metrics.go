@@ -55,6 +55,9 @@ var (
 	followedStream = prometheus.NewDesc("galera_operator_followed_stream_connected",
 		"Whether the cluster is streamed to from one of spec.replicaOf.endpoints; no series without those, nor for a "+
 			"cluster that has taken over.", perCluster, nil)
+	followedBehind = prometheus.NewDesc("galera_operator_followed_seconds_behind",
+		"Age of the transaction that the cluster applies of a server or a stream that it follows, 0 for none that is left; "+
+			"no series while it is not known, nor for other clusters.", perCluster, nil)
 	leaseHeld = prometheus.NewDesc("galera_operator_write_lease_held",
 		"Whether all nodes accept writes by the lease of the site only, and it is renewed; no series for a cluster that "+
 			"wants none, or is hibernated.", perCluster, nil)
@@ -82,7 +85,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, followedThrough,
-		followedStream, leaseHeld, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
+		followedStream, followedBehind, leaseHeld, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
 		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal,
 		atRestRequired, keysUsable} {
 		ch <- d
@@ -164,6 +167,19 @@ func collect(in status.Input, reported v1alpha1.GaleraClusterStatus) (out []samp
 	return slices.Clip(out)
 }
 
+// secondsBehind is how far a cluster is behind the server that it follows, or the stream, nil while that is not known.
+func secondsBehind(r *v1alpha1.ReplicationStatus) *int64 {
+	switch {
+	case r == nil || r.Role != v1alpha1.RoleFollower:
+		return nil
+	case r.SecondsBehind != nil:
+		return r.SecondsBehind
+	case r.Stream != nil && r.Stream.Connected:
+		return r.Stream.SecondsBehind
+	}
+	return nil
+}
+
 func collectCluster(send sender, spec v1alpha1.GaleraClusterSpec, now v1alpha1.GaleraClusterStatus) {
 	for _, c := range now.Conditions {
 		if c.Status != metav1.ConditionUnknown {
@@ -181,6 +197,9 @@ func collectCluster(send sender, spec v1alpha1.GaleraClusterSpec, now v1alpha1.G
 	}
 	if r := now.Replication; r != nil && r.Role == v1alpha1.RoleFollower && r.Archive != nil && r.Archive.Through != nil {
 		send(followedThrough, float64(r.Archive.Through.Unix()))
+	}
+	if behind := secondsBehind(now.Replication); behind != nil {
+		send(followedBehind, float64(*behind))
 	}
 	if of := spec.ReplicaOf; of != nil && len(of.Endpoints) > 0 && now.Replication != nil &&
 		now.Replication.Role == v1alpha1.RoleFollower {

@@ -106,6 +106,43 @@ func TestFollowedArchiveEnds(t *testing.T) {
 	}
 }
 
+// TestSecondsBehind: how far a cluster is behind what it follows is reported while that is known, and until it has
+// taken over.
+func TestSecondsBehind(t *testing.T) {
+	const follower, taken = v1alpha1.RoleFollower, v1alpha1.RoleIndependent
+	for name, tc := range map[string]struct {
+		of   *v1alpha1.ReplicationStatus
+		want int64 // -1 for none
+	}{
+		"a server":               {&v1alpha1.ReplicationStatus{Role: follower, SecondsBehind: new(int64(77))}, 77},
+		"all is applied":         {&v1alpha1.ReplicationStatus{Role: follower, SecondsBehind: new(int64(0))}, 0},
+		"it is not known":        {&v1alpha1.ReplicationStatus{Role: follower}, -1},
+		"it has taken over":      {&v1alpha1.ReplicationStatus{Role: taken, SecondsBehind: new(int64(7))}, -1},
+		"a stream":               {streamed(true), 5},
+		"a stream that is ended": {streamed(false), -1},
+		"nothing is followed":    {nil, -1},
+	} {
+		have := int64(-1)
+		if behind := secondsBehind(tc.of); behind != nil {
+			have = *behind
+		}
+		if have != tc.want {
+			t.Errorf("%s: %d", name, have)
+		}
+	}
+	m := NewMetrics()
+	m.see(types.NamespacedName{}, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}}},
+		v1alpha1.GaleraClusterStatus{Replication: streamed(true)})
+	if n := testutil.CollectAndCount(m, "galera_operator_followed_seconds_behind"); n != 1 {
+		t.Errorf("%d series", n)
+	}
+}
+
+func streamed(connected bool) *v1alpha1.ReplicationStatus {
+	return &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower,
+		Stream: &v1alpha1.FollowedStream{Connected: connected, SecondsBehind: new(int64(5))}}
+}
+
 // TestFollowedStream: a cluster that is to be streamed to reports whether it is, from the beginning on and until it has
 // taken over. Another one reports nothing.
 func TestFollowedStream(t *testing.T) {
