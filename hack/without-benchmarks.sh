@@ -16,4 +16,4 @@ packages=("$@")
 [ $# -gt 0 ] || packages=(./api/... ./cmd/... ./controllers/... ./hack/... ./internal/... ./test/model/...)
 [ ! -e internal/bench ]
 go build ./api/... ./cmd/... ./controllers/... ./internal/...
-go test "${packages[@]}"
+go test -timeout=30m "${packages[@]}"
