@@ -8,8 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
-// checkJoins: who follows the archive goes on in another chain without a loss. Where that begins the cluster had nothing
-// more than the data that the one before began with, what that one holds, and what the chain holds.
+// checkJoins: who follows the archive goes on in another chain without a loss. Where that begins, the cluster had
+// nothing more than the data that the one before began with, what that one holds, and what the chain holds.
 func (w *world) checkJoins() {
 	heads := w.heads()
 	for i := 1; i < len(heads); i++ {
