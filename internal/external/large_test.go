@@ -15,7 +15,8 @@ func TestBounds(t *testing.T) {
 			{Limit: 1 << 30, Shared: true, Pool: 650 << 20}, {Limit: 3 << 30, Shared: true, Pool: 32 << 20},
 			{Limit: 8 << 30, Shared: true, Pool: 128 << 20}, {Limit: 8 << 30, Shared: true, Pool: 5 << 30},
 			{Limit: 64 << 30, Shared: true, Pool: 40 << 30},
-			{Limit: 1 << 30, Shared: true, FromSource: true, Pool: 128 << 20}} {
+			{Limit: 1 << 30, Shared: true, FromSource: true, Pool: 128 << 20},
+			{Limit: 8 << 30, Shared: true, FromSource: true, Pool: 5 << 30}} {
 			r := budget{Memory: m, connections: connections, pool: m.BufferPool(int(connections))}
 			each, waiting := r.bounds()
 			if all := max(leastRow, r.rows()) + (connections-1)*leastRow; waiting+(connections-1)*each > all || waiting < each {
@@ -46,7 +47,7 @@ func TestBounds(t *testing.T) {
 		// as docs/backups.md has it
 		sourced(1<<29, 128<<20): {23, 23},
 		sourced(1<<30, 128<<20): {69, 69},
-		sourced(8<<30, 5<<30):   {256, 256},
+		sourced(8<<30, 5<<30):   {512, 512},
 	} {
 		if each, waiting := r.bounds(); each>>20 != want[0] || waiting>>20 != want[1] {
 			t.Errorf("%+v: rows of %d MiB, and of %d MiB that wait", r, each>>20, waiting>>20)

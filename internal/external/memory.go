@@ -25,7 +25,9 @@ const (
 	// part in poolParts, whichever is more, and all that is left once rows have plenty.
 	leastPool = 64 << 20
 	poolParts = 4
-	plenty    = 256 << 20
+	// A source of its own does nothing but send its rows, one by one: it needs the pool less.
+	plenty       = 256 << 20
+	plentySource = 512 << 20
 )
 
 // Memory is what a copy may take.
@@ -45,7 +47,7 @@ func (m Memory) BufferPool(connections int) int64 {
 	}
 	r := budget{Memory: m, connections: int64(max(1, connections))}
 	free := r.free()
-	return min(m.Pool, max(leastPool, free/poolParts, free-int64(plenty*r.perByte())))
+	return min(m.Pool, max(leastPool, free/poolParts, free-int64(float64(r.plenty())*r.perByte())))
 }
 
 // budget is the memory that a copy has for large rows.
@@ -80,6 +82,14 @@ func (r budget) perByte() float64 {
 	return perByte
 }
 
+// plenty is how many bytes of rows are enough: what more memory there is goes to the buffer pool.
+func (r budget) plenty() int64 {
+	if r.FromSource {
+		return plentySource
+	}
+	return plenty
+}
+
 // rows is how many bytes the rows may have that are in memory at the same time.
 func (r budget) rows() int64 {
 	return max(0, int64(float64(r.free()-r.pool)/r.perByte()))
@@ -111,7 +121,7 @@ func (r budget) enoughFor(row int64) int64 {
 		all = row * aside * n / ((aside-1)*n + 1)
 	}
 	need := int64(float64(all) * r.perByte())
-	if pool := max(r.pool, r.Pool); all > plenty {
+	if pool := max(r.pool, r.Pool); all > r.plenty() {
 		need += pool
 	} else if pool > 0 { // with more memory it is larger, too
 		need = min(need+pool, max(need+leastPool, need*poolParts/(poolParts-1)))
