@@ -100,10 +100,10 @@ func (w *walk) after(ctx context.Context, last string) (why string, err error) {
 	return why, err
 }
 
-// ambiguous is why a GTID names two transactions.
+// ambiguous is why a GTID may name two transactions.
 type ambiguous struct{ error }
 
-// twice reports why the GTID of a target is that of another transaction, too, than the one that a backup leads to.
+// twice reports why the GTID of a target may be that of another transaction, too, than the one that a backup leads to.
 func (w *walk) twice(ctx context.Context, id string, chosen policy.Range, t binlog.Target) (why, err error) {
 	if chosen.Also.Known() {
 		return twoOf(t, fmt.Sprintf("one that the backup %s leads to, and one in a later part of the archive, in the line "+
@@ -118,10 +118,10 @@ func (w *walk) twice(ctx context.Context, id string, chosen policy.Range, t binl
 		"at %s in the line of history %s", id, h.Last, h.Line())), nil
 }
 
-// twoOf is why a GTID that two transactions have is no target.
+// twoOf is why a GTID that two transactions may have is no target.
 func twoOf(t binlog.Target, which string) error {
-	return ambiguous{fmt.Errorf("%s cannot be restored, because two transactions have it: %s. Name the backup to begin "+
-		"with (backup, or store.id), or a time instead of the GTID", t, which)}
+	return ambiguous{fmt.Errorf("%s cannot be restored, because two transactions may have it: %s. Name the backup to "+
+		"begin with (backup, or store.id), or a time instead of the GTID", t, which)}
 }
 
 // walk goes through the archive of one cluster.

@@ -286,8 +286,9 @@ func TestTransactionOfTwoLines(t *testing.T) {
 		case c.from > 0 && (err != nil || r == nil || r.From != c.from):
 			t.Errorf("%s: %+v, %v", name, r, err)
 		case c.from == 0 && (!errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable ||
-			!strings.Contains(err.Error(), "two transactions have it: one that the backup b1 leads to, and one in a later "+
-				"part of the archive") || !strings.Contains(err.Error(), "Name the backup to begin with (backup, or store.id)")):
+			!strings.Contains(err.Error(), "two transactions may have it: one that the backup b1 leads to, and one in a "+
+				"later part of the archive") ||
+			!strings.Contains(err.Error(), "Name the backup to begin with (backup, or store.id)")):
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
