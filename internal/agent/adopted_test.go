@@ -94,15 +94,17 @@ func (s *adopting) task() task.Task {
 
 func (s *adopting) refusedTables() {
 	s.mustSource("CREATE TABLE shop.log (id INT PRIMARY KEY) ENGINE=MyISAM; CREATE TABLE shop.bare (id INT); " +
-		"CREATE TABLE shop.history (id INT PRIMARY KEY) WITH SYSTEM VERSIONING")
+		"CREATE TABLE shop.history (id INT PRIMARY KEY) WITH SYSTEM VERSIONING; " +
+		"CREATE TABLE shop.aria (id INT PRIMARY KEY) ENGINE=Aria WITH SYSTEM VERSIONING; " +
+		"CREATE TABLE shop.keyless (id INT) WITH SYSTEM VERSIONING")
 	s.stream("bad.xb", false)
 	r := s.jobs.fill(s.task())
 	if r.Reason != task.ReasonImportRefused || !r.Fatal ||
-		!strings.Contains(r.Error, "EngineNotReplicated: shop.log (MyISAM)") ||
-		!strings.Contains(r.Error, "PrimaryKeyMissing: shop.bare") || strings.Contains(r.Error, "shop.history") {
+		!strings.Contains(r.Error, "EngineNotReplicated: shop.aria (Aria), shop.log (MyISAM): ") ||
+		!strings.Contains(r.Error, "PrimaryKeyMissing: shop.bare, shop.keyless: ") || strings.Contains(r.Error, "shop.history") {
 		s.Errorf("%+v", r)
 	}
-	s.mustSource("DROP TABLE shop.log, shop.bare, shop.history")
+	s.mustSource("DROP TABLE shop.log, shop.bare, shop.history, shop.aria, shop.keyless")
 }
 
 // backUp makes a compressed stream, and a folder with the old series.

@@ -289,9 +289,10 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 func checkTables(inv Inventory) (out []task.Finding) {
 	found := map[string][]string{}
 	for _, t := range inv.Tables {
-		switch {
-		case t.Versioned:
+		if t.Versioned {
 			found[TableVersioned] = append(found[TableVersioned], t.String())
+		}
+		switch { // of versioned ones, too: a backup has their history
 		case !strings.EqualFold(t.Engine, "InnoDB"):
 			found[EngineNotReplicated] = append(found[EngineNotReplicated], fmt.Sprintf("%s (%s)", t, t.Engine))
 		case len(t.Key) == 0:

@@ -40,6 +40,12 @@ func TestCheck(t *testing.T) {
 			"PRIMARY KEY"},
 		"a versioned table": {func(f *Facts) { f.Inventory.Tables[0].Versioned = true }, []string{TableVersioned},
 			"DROP SYSTEM"},
+		"a versioned table in Aria": {func(f *Facts) {
+			f.Inventory.Tables[0].Versioned, f.Inventory.Tables[0].Engine = true, "Aria"
+		}, []string{EngineNotReplicated, TableVersioned}, "shop.t (Aria)"},
+		"a versioned table without a key": {func(f *Facts) {
+			f.Inventory.Tables[0].Versioned, f.Inventory.Tables[0].Key = true, nil
+		}, []string{PrimaryKeyMissing, TableVersioned}, ""},
 		"a sequence": {func(f *Facts) {
 			f.Inventory.Sequences = []Sequence{{Object: Object{Database: "shop", Name: "s"}}}
 		}, []string{SequenceNotSupported}, ""},
