@@ -17,6 +17,8 @@ const (
 	volumeSource   = "source"
 	volumeSourceCA = "source-ca"
 	volumeCopied   = "copied"
+	// reseed is in the names of what is done before a cluster is emptied.
+	reseed = "-reseed-"
 )
 
 // Inspect is the Job that checks the server that spec.bootstrapFrom.external names.
@@ -52,7 +54,7 @@ func Recheck(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batch
 // RecheckName is the name of the Job of the check that is made now, or was last.
 func RecheckName(c *v1alpha1.GaleraCluster) string {
 	r := c.Status.Reseed
-	return fmt.Sprintf("%s-reseed-%d-%d", c.Name, r.StartedAt.Unix(), r.Attempts)
+	return fmt.Sprintf("%s%d-%d", c.Name+reseed, r.StartedAt.Unix(), r.Attempts)
 }
 
 // Import is the Job that copies that server to the first member's volume.

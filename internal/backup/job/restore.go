@@ -36,7 +36,7 @@ func Refind(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Fin
 
 // RefindName is the name of the Job that looks for the backup now, or was last. Another spec may name another one.
 func RefindName(c *v1alpha1.GaleraCluster) string {
-	return fmt.Sprintf("%s-reseed-%d-%d", c.Name, c.Generation, c.Status.Reseed.Attempts)
+	return fmt.Sprintf("%s%d-%d", c.Name+reseed, c.Generation, c.Status.Reseed.Attempts)
 }
 
 // FindName is the name of an attempt's Job. Another spec may name another backup.

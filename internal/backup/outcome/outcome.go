@@ -81,7 +81,7 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 		}
 	}
 	for i := range pods {
-		if reported, ok := result(&pods[i]); ok {
+		if reported, ok := result(j, &pods[i]); ok {
 			o.Result = reported
 		} else if running(&pods[i]) {
 			o.Address = pods[i].Status.PodIP
@@ -109,24 +109,33 @@ func running(p *corev1.Pod) bool {
 
 // result is what the program has left as the pod's termination message. Where an init container has failed, that is its
 // own: the container after it was never started.
-func result(p *corev1.Pod) (r task.Result, ok bool) {
+func result(j *batchv1.Job, p *corev1.Pod) (r task.Result, ok bool) {
 	for _, s := range p.Status.InitContainerStatuses {
 		if end := s.State.Terminated; end != nil && end.ExitCode != 0 && s.Name != job.ContainerFetch {
-			return read(end), true
+			return read(end, starved(j, p, s.Name, end)), true
 		}
 	}
 	for _, s := range p.Status.ContainerStatuses {
-		if s.Name == job.Container && s.State.Terminated != nil {
-			return withFetch(p, read(s.State.Terminated)), true
+		if end := s.State.Terminated; s.Name == job.Container && end != nil {
+			return withFetch(j, p, read(end, starved(j, p, s.Name, end))), true
 		}
 	}
 	return task.Result{}, false
 }
 
-func read(end *corev1.ContainerStateTerminated) (r task.Result) {
+// read is what a program has left. starved is what is known of its memory, "" for nothing.
+func read(end *corev1.ContainerStateTerminated, starved string) (r task.Result) {
 	if json.Unmarshal([]byte(end.Message), &r) != nil {
-		r = task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason,
-			end.Message), Reason: task.ReasonToolFailed}
+		said := end.Message
+		if starved != "" && said == "" {
+			said = starved
+		} else if starved != "" {
+			said = starved + ". It wrote last: " + said
+		}
+		r = task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason, said),
+			Reason: task.ReasonToolFailed}
+	} else if r.Error != "" && starved != "" {
+		r.Error += "; " + starved
 	}
 	agentapi.StripControls(&r) // what it quotes comes from an image, a store or another server
 	if !reasonWord.MatchString(r.Reason) {
@@ -137,10 +146,13 @@ func read(end *corev1.ContainerStateTerminated) (r task.Result) {
 }
 
 // withFetch adds to a failure how the sidecar that reads the store has ended: the program only sees that it has.
-func withFetch(p *corev1.Pod, r task.Result) task.Result {
+func withFetch(j *batchv1.Job, p *corev1.Pod, r task.Result) task.Result {
 	for _, s := range p.Status.InitContainerStatuses {
 		if end := s.LastTerminationState.Terminated; s.Name == job.ContainerFetch && end != nil && r.Error != "" {
 			r.Error += fmt.Sprintf(" (its container %s ended with exit code %d: %s)", s.Name, end.ExitCode, end.Reason)
+			if why := starved(j, p, s.Name, end); why != "" {
+				r.Error += "; " + why
+			}
 		}
 	}
 	return r

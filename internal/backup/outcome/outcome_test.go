@@ -232,7 +232,7 @@ func TestReasonsOfResults(t *testing.T) {
 		strings.Repeat("a", 2000): task.ReasonToolFailed, "a\\nb": task.ReasonToolFailed, "9": task.ReasonToolFailed,
 	} {
 		end := &corev1.ContainerStateTerminated{ExitCode: 1, Message: `{"error":"no","reason":"` + reason + `"}`}
-		if r := read(end); r.Error != "no" || r.Reason != want {
+		if r := read(end, ""); r.Error != "no" || r.Reason != want {
 			t.Errorf("%.20q: %+v", reason, r)
 		}
 	}
@@ -248,7 +248,7 @@ func TestControlsOfResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, message := range []string{string(text), evil} {
-		got, err := json.Marshal(read(&corev1.ContainerStateTerminated{Message: message}))
+		got, err := json.Marshal(read(&corev1.ContainerStateTerminated{Message: message}, ""))
 		if err != nil || strings.Contains(string(got), `\u001b`) || strings.Contains(string(got), "\u202e") ||
 			!strings.Contains(string(got), "a[2Jb") {
 			t.Errorf("%q became %s, %v", message, got, err)
