@@ -35,12 +35,19 @@ func TestAdoptedServer(t *testing.T) {
 			s.jobs.image = series
 			s.mustSource("CREATE USER app IDENTIFIED BY 'x'; GRANT ALL ON shop.* TO app; CREATE USER ''@'192.0.2.%'; " +
 				"CREATE USER `shop-archiver` IDENTIFIED BY 'old'; CREATE DATABASE galera_operator; " +
-				"CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.t WHERE id < 0")
+				"CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.t WHERE id < 0; " +
+				"CREATE DATABASE zoo; CREATE TABLE zoo.part (id INT PRIMARY KEY) PARTITION BY HASH(id) PARTITIONS 2; " +
+				"CREATE TABLE zoo.text (id INT PRIMARY KEY, d TEXT, FULLTEXT(d)); " +
+				"CREATE TABLE zoo.`a-b c` (id INT PRIMARY KEY); SET GLOBAL innodb_file_per_table = 0; " +
+				"CREATE TABLE zoo.within (id INT PRIMARY KEY); SET GLOBAL innodb_file_per_table = 1; " +
+				"CREATE TABLE zoo.old (id INT PRIMARY KEY) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME " +
+				"(PARTITION p0 HISTORY, PARTITION pn CURRENT)")
 			for _, step := range []struct {
 				name string
 				run  func()
 			}{
 				{"tables that Galera does not replicate are refused", s.refusedTables},
+				{"a folder without a database is refused", s.lacking},
 				{"a backup is made while rows are written", s.backUp},
 				{"an image of another series refuses it", s.otherSeries},
 				{"an attempt is killed", s.killedJob},
@@ -107,6 +114,28 @@ func (s *adopting) refusedTables() {
 	s.mustSource("DROP TABLE shop.log, shop.bare, shop.history, shop.aria, shop.keyless")
 }
 
+// lacking uploads a folder in part: what mariadb-backup writes last is there, and a database is not.
+func (s *adopting) lacking() {
+	s.folder("part")
+	check(s.T, os.RemoveAll(filepath.Join(s.jobs.dir, "store", s.path, "zoo")))
+	r := s.jobs.fill(s.task())
+	if r.Reason != task.ReasonBackupDamaged || !r.Fatal || !strings.Contains(r.Error, "are missing: "+
+		"zoo/a@002db@0020c.frm, zoo/a@002db@0020c.ibd, zoo/old#P#p0.ibd, ") || strings.Contains(r.Error, "shop") {
+		s.Errorf("%+v", r)
+	}
+}
+
+// folder has the source backed up into a folder of the store.
+func (s *adopting) folder(name string) {
+	s.Helper()
+	s.path = "old/" + name
+	at := "/tmp/" + name
+	s.world.run(exec.Command("docker", "exec", s.source, "sh", "-c", backUpSource+"--target-dir="+at))
+	to := filepath.Join(s.jobs.dir, "store", "old")
+	s.world.run(exec.Command("docker", "cp", "-q", s.source+":"+at, to))
+	s.world.run(exec.Command("chown", "-R", "999:999", to))
+}
+
 // backUp makes a compressed stream, and a folder with the old series.
 func (s *adopting) backUp() {
 	s.write()
@@ -115,11 +144,7 @@ func (s *adopting) backUp() {
 		s.stream("full.xb.zst", true)
 		return
 	}
-	s.path = "old/full"
-	s.world.run(exec.Command("docker", "exec", s.source, "sh", "-c", backUpSource+"--target-dir=/tmp/full"))
-	to := filepath.Join(s.jobs.dir, "store", "old")
-	s.world.run(exec.Command("docker", "cp", "-q", s.source+":/tmp/full", to))
-	s.world.run(exec.Command("chown", "-R", "999:999", to))
+	s.folder("full")
 }
 
 // await0 waits until a condition holds on the source.
@@ -178,7 +203,7 @@ func (s *adopting) fills() {
 		s.filled = s.jobs.fillAt(s.volume(), s.task())
 		r := s.filled
 		if r.Error != "" || r.Restored == nil || r.Restored.Position != importHistory+":1" || r.Source == nil ||
-			r.Source.Tables != 2 || !strings.HasPrefix(r.Source.GTID, "0-1-") ||
+			r.Source.Tables != 7 || !strings.HasPrefix(r.Source.GTID, "0-1-") ||
 			strings.Join(r.Source.Skipped, " ") != "''@'192.0.2.%' 'shop-archiver'@'%'" {
 			s.Fatalf("%+v, %+v", r, r.Source)
 		}

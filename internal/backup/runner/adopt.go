@@ -131,6 +131,9 @@ var refusedTables = []string{external.EngineNotReplicated, external.PrimaryKeyMi
 // the server is followed from. It refuses tables that Galera does not replicate.
 func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out task.Source, err error) {
 	err = onServer(ctx, p, task.Replay{Settings: t.Settings}, nil, func(db *sql.DB, _ *mariadbd.Process) error {
+		if err := refuseLacking(ctx, db, p.work); err != nil {
+			return err
+		}
 		have, err := external.Inspect(ctx, db, external.Options{}, external.Wanted{Version: a.server()})
 		if err != nil {
 			return explained(err)

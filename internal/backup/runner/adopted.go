@@ -41,12 +41,13 @@ func refusedBackup(format string, args ...any) error {
 	return fatal(task.ReasonImportRefused, fmt.Errorf("the backup is refused: "+format, args...))
 }
 
-// whole refuses a backup without the files that mariadb-backup ends with.
-func whole(has func(name string) bool) error {
+// whole refuses a backup without the files that mariadb-backup ends with: for good, or until it has them.
+func whole(has func(name string) bool, refuse func(reason string, err error) error) error {
 	for _, names := range [][]string{{optionFile}, toolFiles("info"), toolFiles("checkpoints")} {
 		if !slices.ContainsFunc(names, has) && !slices.ContainsFunc(names, func(n string) bool { return has(n + ".qp") }) {
-			return fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup has no %s, which mariadb-backup writes last: it is "+
-				"none, or was cut off. Upload all of it, or make another one", strings.Join(names, " or ")))
+			return refuse(task.ReasonBackupDamaged, fmt.Errorf("the backup has no %s, which mariadb-backup writes last: it is "+
+				"not a backup of mariadb-backup, or was cut off. Upload all of it, or make another one",
+				strings.Join(names, " or ")))
 		}
 	}
 	return nil
@@ -106,7 +107,7 @@ func some(names []string) string {
 // readAdopted reads what was unpacked.
 func readAdopted(dir string) (a adopted, err error) {
 	has := func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }
-	if err := whole(has); err != nil {
+	if err := whole(has, fatal); err != nil {
 		return a, err
 	}
 	read := func(names ...string) map[string]string {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/mbstream"
@@ -243,8 +244,8 @@ func TestStoredBackup(t *testing.T) {
 		}
 		b := storedBackup{bucket: bucket, path: c.path, limit: limiter(1 << 30)}
 		size, err := b.describe(t.Context())
-		if reason, _ := explain(err); reason != c.reason || err != nil && !strings.Contains(err.Error(), c.says) ||
-			err == nil && size <= 0 {
+		if reason, final := explain(err); reason != c.reason || name == "half a folder" && final ||
+			err != nil && !strings.Contains(err.Error(), c.says) || err == nil && size <= 0 {
 			t.Errorf("%s: %d, %q: %v", name, size, reason, err)
 		}
 		if c.reason != "" {
@@ -271,4 +272,78 @@ func TestRefusedFindings(t *testing.T) {
 		!strings.Contains(err.Error(), "PrimaryKeyMissing: shop.a and 2 more: add one. Correct that on the server") {
 		t.Errorf("%s, %v: %v", reason, final, err)
 	}
+}
+
+// TestChangedWhileRead: what another program writes to a backup while it is read makes the attempt fail, and only that.
+func TestChangedWhileRead(t *testing.T) {
+	var stream bytes.Buffer
+	w := mbstream.NewWriter(&stream)
+	_ = w.Begin("ibdata1")
+	_, _ = w.Write(page(false))
+	_ = w.End()
+	for name, c := range map[string]struct {
+		path   string
+		change func(b *blob.Bucket) error // as soon as the first bytes are sent
+		says   string                     // "" for none
+	}{
+		"a folder": {"b", func(*blob.Bucket) error { return nil }, ""},
+		"larger, before it is read": {"b", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "b/shop/t.ibd", make([]byte, 32<<10), nil)
+		}, `"b/shop/t.ibd" was changed`},
+		"smaller, before it is read": {"b", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "b/shop/t.ibd", make([]byte, 8<<10), nil)
+		}, `"b/shop/t.ibd" was changed`},
+		"of the same size": {"b", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "b/shop/t.ibd", make([]byte, 16<<10), nil)
+		}, `"b" was changed while it was read: wait`},
+		"after it was read": {"b", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "b/backup-my.cnf", []byte("[mysqld]\ninnodb_page_size=8192\n"), nil)
+		}, `"b" was changed`},
+		"another object": {"b", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "b/shop/u.ibd", nil, nil)
+		}, `"b" was changed`},
+		"one less": {"b", func(b *blob.Bucket) error { return b.Delete(t.Context(), "b/backup-my.cnf") }, `"b" was changed`},
+		"elsewhere": {"b", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "bc", []byte("x"), nil)
+		}, ""},
+		"a stream": {"s", func(*blob.Bucket) error { return nil }, ""},
+		"another stream": {"s", func(b *blob.Bucket) error {
+			return b.WriteAll(t.Context(), "s", make([]byte, stream.Len()), nil)
+		}, `"s" was changed`},
+		"no stream any more": {"s", func(b *blob.Bucket) error { return b.Delete(t.Context(), "s") }, `"s" was changed`},
+	} {
+		bucket := memblob.OpenBucket(nil)
+		for name, text := range theirFiles() {
+			if err := bucket.WriteAll(t.Context(), "b/"+name, text, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := bucket.WriteAll(t.Context(), "s", stream.Bytes(), nil); err != nil {
+			t.Fatal(err)
+		}
+		b := storedBackup{bucket: bucket, path: c.path}
+		err := b.send(t.Context(), &meanwhile{do: func() {
+			if err := c.change(bucket); err != nil {
+				t.Error(err)
+			}
+		}})
+		reason, final := explain(err)
+		if (err == nil) != (c.says == "") || final || err != nil && (reason != task.ReasonBackupDamaged ||
+			!strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %q, %v: %v", name, reason, final, err)
+		}
+		_ = bucket.Close()
+	}
+}
+
+// meanwhile does something once, at the first bytes that are written to it.
+type meanwhile struct{ do func() }
+
+// Write implements io.Writer.
+func (m *meanwhile) Write(data []byte) (int, error) {
+	if m.do != nil {
+		m.do()
+		m.do = nil
+	}
+	return len(data), nil
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -41,12 +43,18 @@ type storedBackup struct {
 type storedFile struct {
 	key  string // below the folder
 	size int64
+	// modified and sum tell it from one that replaces it, as far as the store has them.
+	modified int64
+	sum      string
 }
 
-// isStream reports whether the backup is one object, and its size.
-func (b storedBackup) isStream(ctx context.Context) (size int64, is bool, err error) {
+// folder is the beginning of the keys of a folder's objects.
+func (b storedBackup) folder() string { return strings.TrimRight(b.path, "/") + "/" }
+
+// stream is the object with all of the backup. is is false if there is none.
+func (b storedBackup) stream(ctx context.Context) (o storedFile, is bool, err error) {
 	if strings.HasSuffix(b.path, "/") {
-		return 0, false, nil
+		return o, false, nil
 	}
 	err = again(ctx, "the backup could not be looked for", func(ctx context.Context) error {
 		about, err := b.bucket.Attributes(ctx, b.path)
@@ -56,20 +64,21 @@ func (b storedBackup) isStream(ctx context.Context) (size int64, is bool, err er
 		case err != nil:
 			return err
 		}
-		size, is = about.Size, true
+		o, is = storedFile{size: about.Size, modified: about.ModTime.UnixNano(), sum: about.ETag}, true
 		return nil
 	})
-	return size, is, err
+	return o, is, err
 }
 
 // files are those of the folder.
 func (b storedBackup) files(ctx context.Context) (out []storedFile, err error) {
-	prefix := strings.TrimRight(b.path, "/") + "/"
+	prefix := b.folder()
 	err = again(ctx, "the backup's files could not be listed", func(ctx context.Context) error {
 		out = nil
 		for all := b.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
 			o, err := all.Next(ctx)
 			if errors.Is(err, io.EOF) {
+				slices.SortFunc(out, func(a, b storedFile) int { return strings.Compare(a.key, b.key) })
 				return nil
 			}
 			if err != nil {
@@ -84,7 +93,7 @@ func (b storedBackup) files(ctx context.Context) (out []storedFile, err error) {
 			case len(out) == maxFiles:
 				return refusedBackup("its folder has more than %d objects", maxFiles)
 			}
-			out = append(out, storedFile{key, o.Size})
+			out = append(out, storedFile{key, o.Size, o.ModTime.UnixNano(), string(o.MD5)})
 		}
 	})
 	return out, err
@@ -112,13 +121,13 @@ func (b storedBackup) answer(ctx context.Context, r pipe.Request, w *pipe.Writer
 // describe reports how many bytes the backup has in the store, and refuses what is none. A folder is one that has what
 // mariadb-backup writes last.
 func (b storedBackup) describe(ctx context.Context) (bytes int64, err error) {
-	size, is, err := b.isStream(ctx)
+	o, is, err := b.stream(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if is {
-		_, err := b.open(ctx, size)
-		return size, err
+		_, err := b.open(ctx, o.size)
+		return o.size, err
 	}
 	all, err := b.files(ctx)
 	if err != nil {
@@ -137,21 +146,27 @@ func (b storedBackup) describe(ctx context.Context) (bytes int64, err error) {
 	if names[manifest.Name] {
 		return 0, refusedBackup("it is one of the operator's own: name it in spec.bootstrapFrom.store instead")
 	}
-	return bytes, whole(func(name string) bool { return names[name] })
+	return bytes, whole(func(name string) bool { return names[name] }, because) // it may be uploaded just now
 }
 
-// send writes the backup as the stream of mariadb-backup.
+// send writes the backup as the stream of mariadb-backup. One that has changed meanwhile may be put together from two.
 func (b storedBackup) send(ctx context.Context, to io.Writer) error {
-	size, is, err := b.isStream(ctx)
+	o, is, err := b.stream(ctx)
 	if err != nil {
 		return err
 	}
 	if is {
-		r, err := b.open(ctx, size)
+		r, err := b.open(ctx, o.size)
 		if err == nil {
 			err = copyStored(to, r)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		if now, still, err := b.stream(ctx); err != nil || !still || now != o {
+			return cmp.Or(err, changed(b.path))
+		}
+		return nil
 	}
 	all, err := b.files(ctx)
 	if err != nil {
@@ -161,7 +176,7 @@ func (b storedBackup) send(ctx context.Context, to io.Writer) error {
 	for _, f := range all {
 		err := w.Begin(f.key)
 		if err == nil {
-			err = copyStored(w, b.reader(ctx, path.Join(b.path, f.key), f.size))
+			err = copyStored(w, b.reader(ctx, b.folder()+f.key, f.size))
 		}
 		if err == nil {
 			err = w.End()
@@ -170,7 +185,16 @@ func (b storedBackup) send(ctx context.Context, to io.Writer) error {
 			return err
 		}
 	}
+	if now, err := b.files(ctx); err != nil || !slices.Equal(now, all) {
+		return cmp.Or(err, changed(b.path))
+	}
 	return nil
+}
+
+// changed is the failure of an attempt at what another program has written to meanwhile. The next one reads it anew.
+func changed(what string) error {
+	return because(task.ReasonBackupDamaged, fmt.Errorf("%q was changed while it was read: wait until all of the backup "+
+		"is uploaded, and upload one backup only to a path", what))
 }
 
 // copyStored distinguishes what cannot be read from what cannot be written.
@@ -268,6 +292,10 @@ func (o *resumed) Read(to []byte) (n int, err error) {
 					return because(task.ReasonBackupNotFound, fmt.Errorf("the object %q is gone: upload it again", o.key))
 				}
 				return err
+			}
+			if o.r.Size() != o.size {
+				_ = o.r.Close()
+				return changed(o.key)
 			}
 		}
 		n, err = o.r.Read(to)
