@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/pipe"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -98,12 +100,14 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 		return a, err
 	}
 	say("unpacking %d MiB of %s", bytes>>20, t.Backup)
+	sent := false
 	err = unpackInto(ctx, p.work, p, func(to io.Writer) error {
 		_, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
+		sent = err == nil
 		return err
 	})
 	if err != nil {
-		return a, err
+		return a, ofUnpacking(err, sent && ctx.Err() == nil)
 	}
 	if a, err = readAdopted(p.work); err != nil {
 		return a, err
@@ -117,6 +121,14 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 		return a, err
 	}
 	return a, os.WriteFile(name, []byte(ownOptions(string(text))), 0o600)
+}
+
+// ofUnpacking is the failure of mbstream: one that had all of the stream shows that it was cut off, or is damaged.
+func ofUnpacking(err error, sent bool) error {
+	if reason, _ := explain(err); sent && reason == task.ReasonToolFailed {
+		return damagedStream(err)
+	}
+	return err
 }
 
 func (p places) storedBytes(ctx context.Context) (int64, error) {
@@ -136,7 +148,7 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 		}
 		have, err := external.Inspect(ctx, db, external.Options{}, external.Wanted{Version: a.server()})
 		if err != nil {
-			return explained(err)
+			return ofOwnServer(err)
 		}
 		have.Findings = slices.DeleteFunc(have.Findings, func(f task.Finding) bool {
 			return !slices.Contains(refusedTables, f.Name)
@@ -164,6 +176,26 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 		return err
 	})
 	return out, err
+}
+
+// passing are numbers of errors that say nothing of the data: the server ends, is interrupted, or lacks memory.
+var passing = []uint16{1021, 1037, 1038, 1041, 1053, 1205, 1213, 1317}
+
+// ofOwnServer is why the server on the data could not say what they are. What it answers about a table, for instance
+// that the image lacks its engine, it answers each time.
+func ofOwnServer(err error) error {
+	if named := (external.SourceError{}); errors.As(err, &named) {
+		err = named.Err // that is another server
+	}
+	var answer *mysql.MySQLError
+	if errors.As(err, &answer) && !slices.Contains(passing, answer.Number) && !external.DiskFull(err) {
+		return refusedBackup("the image's server cannot read the data: %w. Correct that on the server, and make another "+
+			"backup", err)
+	}
+	if external.DiskFull(err) {
+		return because(task.ReasonDiskFull, err)
+	}
+	return because(task.ReasonToolFailed, err)
 }
 
 // refusedFindings is the refusal of a backup with some findings, nil for none.

@@ -69,7 +69,8 @@ func (a adopted) refuse(version string, t task.External) error {
 	case !galera.SameSeries(a.server(), version):
 		return fatal(task.ReasonVersionRefused, fmt.Errorf("the backup is of MariaDB %s, and the image has %s: set "+
 			"spec.image to the same series, or copy the running server with method: Dump", a.server(), version))
-	case is("incremental") || kind == "incremental" || len(a.Deltas) > 0:
+	// One that an increment was added to has the increment's description, and its own type.
+	case is("incremental") && kind != "log-applied" || kind == "incremental" || len(a.Deltas) > 0:
 		return refusedBackup("it is an incremental one: name a full one, or add it to its full one with mariadb-backup " +
 			"--prepare --incremental-dir, and upload that as a folder")
 	case kind != "full-backuped" && kind != "full-prepared" && kind != "log-applied":
@@ -77,7 +78,7 @@ func (a adopted) refuse(version string, t task.External) error {
 	case is("partial"):
 		return refusedBackup("it is a partial one, without some databases or tables: %s without --databases, --tables "+
 			"and the like", another)
-	case strings.Contains(" "+a.Info["tool_command"]+" ", " --no-lock "):
+	case slices.ContainsFunc(strings.Fields(a.Info["tool_command"]), isNoLock):
 		return refusedBackup("it was made with --no-lock, so that its files may be of different moments: %s without it",
 			another)
 	case len(a.Encrypted) > 0:
@@ -91,10 +92,30 @@ func (a adopted) refuse(version string, t task.External) error {
 		return refusedBackup("it names no GTID that its server could be followed from: set log_bin there, write to it once, "+
 			"and %s, or remove follow", another)
 	}
-	if kept := mycnf.Unchangeable(a.Options, t.Settings); kept != nil {
+	if kept := mycnf.Unchangeable(a.created(t.Settings), t.Settings); kept != nil {
 		return refusedBackup("its files were made with %s=%s: set that in spec.mariadb.config", kept.Name, kept.Value)
 	}
 	return nil
+}
+
+// isNoLock reports whether an option is --no-lock in one of its spellings: programs of MariaDB take _ for -, and what
+// an option begins with.
+func isNoLock(option string) bool {
+	name, value, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(option, "_", "-")), "=")
+	return strings.HasPrefix(name, "--no-l") && strings.HasPrefix("--no-lock", name) &&
+		!slices.Contains([]string{"0", "off", "false"}, value)
+}
+
+// created are the settings that the files were made with: those that backup-my.cnf has. The others, as
+// lower_case_table_names, are not known, and taken to be those that are wanted.
+func (a adopted) created(wanted map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, from := range []map[string]string{wanted, a.Options} {
+		for name, value := range from {
+			out[mycnf.Normalise(name)] = value
+		}
+	}
+	return out
 }
 
 func some(names []string) string {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,12 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/klauspost/compress/zstd"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/mbstream"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/external"
 )
 
 // TestRefusedBackups: a backup that a cluster would lose something with, or could not read, is refused for good, with
@@ -46,6 +50,18 @@ func TestRefusedBackups(t *testing.T) {
 		"partial": {info("partial", "Y"), task.ReasonImportRefused, "a partial one"},
 		"without a lock": {info("tool_command", "--backup --no-lock --stream=mbstream"), task.ReasonImportRefused,
 			"made with --no-lock"},
+		"without a lock, in another spelling": {info("tool_command", "--backup --No_lo=1"), task.ReasonImportRefused,
+			"made with --no-lock"},
+		"with a lock": {info("tool_command", "--backup --no-lock=0 --no-log"), "", ""},
+		"with an increment added": {func(a *adopted, _ *task.External) {
+			a.Info["incremental"], a.Checkpoints["backup_type"] = "Y", "log-applied"
+		}, "", ""},
+		"names in lower case": {func(_ *adopted, t *task.External) {
+			t.Settings = map[string]string{"lower_case_table_names": "1"}
+		}, "", ""},
+		"pages of another size, in another spelling": {func(a *adopted, t *task.External) {
+			a.Options["innodb_page_size"], t.Settings = "8192", map[string]string{"loose-innodb-page-size": "16k"}
+		}, task.ReasonImportRefused, "innodb_page_size=8192"},
 		"with another option": {info("tool_command", "--backup --no-lock-wait"), "", ""},
 		"compressed by the tool": {func(a *adopted, _ *task.External) {
 			a.Compressed, a.Info = []string{"a.qp", "b.qp", "c.qp", "d.qp", "e.qp", "f.qp", "g.qp"}, nil
@@ -346,4 +362,42 @@ func (m *meanwhile) Write(data []byte) (int, error) {
 		m.do = nil
 	}
 	return len(data), nil
+}
+
+// TestOfUnpacking: mbstream that had all of a stream, and fails, does so each time.
+func TestOfUnpacking(t *testing.T) {
+	tool, full := because(task.ReasonToolFailed, io.ErrUnexpectedEOF), because(task.ReasonDiskFull, io.ErrShortWrite)
+	for i, c := range []struct {
+		err    error
+		sent   bool
+		reason string
+		final  bool
+	}{
+		{tool, true, task.ReasonBackupDamaged, true},
+		{tool, false, task.ReasonToolFailed, false},
+		{full, true, task.ReasonDiskFull, false},
+	} {
+		if reason, final := explain(ofUnpacking(c.err, c.sent)); reason != c.reason || final != c.final {
+			t.Errorf("%d: %s, %v", i, reason, final)
+		}
+	}
+}
+
+// TestOfOwnServer: what the server on the data answers about a table is final, and no matter of credentials.
+func TestOfOwnServer(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		reason string
+		final  bool
+	}{
+		{external.SourceError{Err: &mysql.MySQLError{Number: 1286, Message: "Unknown storage engine 'ROCKSDB'"}},
+			task.ReasonImportRefused, true},
+		{fmt.Errorf("x: %w", &mysql.MySQLError{Number: 1932}), task.ReasonImportRefused, true},
+		{&mysql.MySQLError{Number: 1053}, task.ReasonToolFailed, false},
+		{external.SourceError{Err: io.ErrUnexpectedEOF}, task.ReasonToolFailed, false},
+	} {
+		if reason, final := explain(ofOwnServer(c.err)); reason != c.reason || final != c.final {
+			t.Errorf("%v: %s, %v", c.err, reason, final)
+		}
+	}
 }
