@@ -54,16 +54,35 @@ func (c *GaleraCluster) ArchivesBinlog() bool {
 // MaxNeeded bounds how many backups a status names that points in time need.
 const MaxNeeded = 100
 
-// EndedArchive is what points in time need of an archive that was turned off.
+// EndedArchive is what points in time need of archives that were turned off.
 type EndedArchive struct {
-	// until is when the window of the archive has passed.
+	// until is when the windows of all of them have passed.
 	// +required
 	Until metav1.Time `json:"until"`
-	// needed are the ids of the backups that points in time of that window need. Retention removes none of them until
-	// then. At most 100: with so many, it removes no backup that an archive may continue from.
+	// window is the longest of these windows.
+	// +required
+	Window metav1.Duration `json:"window"`
+	// needed are the backups that points in time of these windows need. Retention removes none of them until then.
 	// +optional
-	// +listType=atomic
-	Needed []string `json:"needed,omitempty"`
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=100
+	Needed []NeededBackup `json:"needed,omitempty"`
+	// unnamedUntil is until when points in time may need others, because there were more, or they were not known yet:
+	// until then, retention removes no backup that an archive may continue from. Absent where all are named.
+	// +optional
+	UnnamedUntil *metav1.Time `json:"unnamedUntil,omitempty"`
+}
+
+// NeededBackup is a backup that points in time need.
+type NeededBackup struct {
+	// id of the backup.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	ID string `json:"id"`
+	// until is when the window of the last archive that needs it has passed.
+	// +required
+	Until metav1.Time `json:"until"`
 }
 
 // ArchiveStatus is the state of the archive of the binary log.
@@ -86,10 +105,14 @@ type ArchiveStatus struct {
 	Base string `json:"base,omitempty"`
 	// needed are the ids of the backups that points in time of the window need, one of each chain of the archive, also of
 	// those that have ended. Retention removes none of them. At most 100, those of the latest chains: while there are so
-	// many, retention removes no backup that the archive may continue from.
+	// many, or none is known yet, retention removes no backup that the archive may continue from.
 	// +optional
 	// +listType=atomic
 	Needed []string `json:"needed,omitempty"`
+	// window is for how long every point in time stays in the store: spec.backup.pointInTime.window, or keepWithin of the
+	// store's retention if that is longer. What is archived keeps it when point in time is turned off.
+	// +optional
+	Window *metav1.Duration `json:"window,omitempty"`
 	// node that the archiver follows.
 	// +optional
 	Node string `json:"node,omitempty"`

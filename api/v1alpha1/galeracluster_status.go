@@ -62,7 +62,7 @@ type GaleraClusterStatus struct {
 	// +optional
 	Backup *ArchiveStatus `json:"backup,omitempty"`
 
-	// endedArchive is what points in time need of an archive that was turned off. Absent once its window has passed.
+	// endedArchive is what points in time need of archives that were turned off. Absent once their windows have passed.
 	// +optional
 	EndedArchive *EndedArchive `json:"endedArchive,omitempty"`
 

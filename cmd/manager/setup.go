@@ -150,7 +150,8 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			SetupWithManager(mgr),
 		metrics.Registry.Register(archiving.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&archiving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
-			Options: rendering, Now: time.Now, Agents: agents, Events: recorder(mgr),
+			Options: rendering, Now: time.Now, Today: opts.clock.Earlier, Late: opts.clock.Later, Agents: agents,
+			Events: recorder(mgr),
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{
 				Do: calls.One(asker.AlignNumbers)},
 			Calls: &calls.Calls[string, deployed.Question, task.Archived]{Do: calls.One(func(ctx context.Context, address string,

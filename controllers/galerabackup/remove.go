@@ -16,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/ownership"
@@ -242,5 +243,5 @@ func kept(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup, s *v1alp
 	}
 	return taking.Kept(taking.Removal{Backup: b, Backups: append(backups.Items, here.Items...), Clusters: clusters.Items,
 		Restores: restores.Items, Today: r.Today(),
-		Window: func(c *v1alpha1.GaleraCluster) time.Duration { return job.Window(c, s) }}), nil
+		Window: func(c *v1alpha1.GaleraCluster) time.Duration { return archival.Window(c, s) }}), nil
 }

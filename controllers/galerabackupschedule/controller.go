@@ -20,7 +20,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
@@ -98,7 +98,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedu
 		f.Cluster = cluster
 	}
 	if f.Store != nil && f.Cluster != nil {
-		f.Window = job.Window(cluster, store)
+		f.Window = archival.Window(cluster, store)
 	}
 	return f, client.IgnoreNotFound(err)
 }

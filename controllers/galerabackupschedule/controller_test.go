@@ -32,23 +32,31 @@ func TestRetentionOfTheArchive(t *testing.T) {
 		b.Status.CompletedAt = new(metav1.NewTime(now.Add(-age)))
 		return b
 	}
+	ended := func(until time.Time) *v1alpha1.EndedArchive {
+		return &v1alpha1.EndedArchive{Until: metav1.NewTime(until),
+			Needed: []v1alpha1.NeededBackup{{ID: "first", Until: metav1.NewTime(until)}}}
+	}
 	for name, c := range map[string]struct {
 		change func(c *v1alpha1.GaleraCluster)
 		want   string
 	}{
 		"the window is the archive's":     {func(*v1alpha1.GaleraCluster) {}, ""},
 		"without an archive, one is kept": {func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = nil }, "first"},
+		"it is to be removed, and the status has it yet": {func(c *v1alpha1.GaleraCluster) {
+			c.Spec.Backup = nil
+			c.Status.Backup = &v1alpha1.ArchiveStatus{Base: "other", Needed: []string{"first"}}
+		}, ""},
 		"it was turned off": {func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Backup.PointInTime.Enabled = false
-			c.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(now.Add(day)), Needed: []string{"first"}}
+			c.Status.EndedArchive = ended(now.Add(day))
 		}, ""},
 		"it was removed from the spec": {func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Backup = nil
-			c.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(now.Add(day)), Needed: []string{"first"}}
+			c.Status.EndedArchive = ended(now.Add(day))
 		}, ""},
 		"its window has passed": {func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Backup = nil
-			c.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(now), Needed: []string{"first"}}
+			c.Status.EndedArchive = ended(now)
 		}, "first"},
 		"the cluster was created again": {func(c *v1alpha1.GaleraCluster) { c.UID, c.Spec.Backup = "u2", nil }, ""},
 	} {

@@ -62,3 +62,12 @@ func (c *Clock) Earlier() time.Time {
 	}
 	return own
 }
+
+// Later returns the time by the own clock, or by the API server's if that one is ahead.
+func (c *Clock) Later() time.Time {
+	own := time.Now()
+	if at, ok := c.Now(); ok && at.After(own) {
+		return at
+	}
+	return own
+}

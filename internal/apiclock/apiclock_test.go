@@ -48,6 +48,9 @@ func TestClock(t *testing.T) {
 			if got := time.Until(clock.Earlier()); got != c.earlier {
 				t.Errorf("%s: the earlier one is ahead by %s", name, got)
 			}
+			if got := time.Until(clock.Later()); got != c.now-c.earlier {
+				t.Errorf("%s: the later one is ahead by %s", name, got)
+			}
 		})
 	}
 }

@@ -69,8 +69,8 @@ type Reconciler struct {
 		Seen(cluster types.NamespacedName) map[string]observe.Seen
 	}
 	Events events.EventRecorder
-	// Now is the clock.
-	Now func() time.Time
+	// Now is the clock. Today is the earliest that the clocks show which are known, and Late the latest.
+	Now, Today, Late func() time.Time
 
 	alike alike
 }
@@ -104,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := c.DeepCopy()
 	ask := archival.Decide(next.Status.Backup, f)
-	next.Status.EndedArchive = archival.Ended(next.Status.EndedArchive, f.Now)
+	next.Status.EndedArchive = archival.Ended(next.Status.EndedArchive, r.Today())
 	archival.Supersede(next, f.Archived)
 	f.Ends, f.Alike = r.ends(c)
 	if lost, err := r.lost(ctx, c); err != nil || lost {
@@ -165,6 +165,7 @@ func (r *Reconciler) beginSession(ctx context.Context, c *v1alpha1.GaleraCluster
 		next.Status.Backup = &v1alpha1.ArchiveStatus{}
 	}
 	next.Status.Backup.Session = strings.ToLower(rand.Text()[:12])
+	next.Status.Backup.Window = &metav1.Duration{Duration: archival.Window(c, nil)} // that of the store once it is read
 	return r.Status().Update(ctx, next)
 }
 
@@ -272,9 +273,11 @@ func (r *Reconciler) removeFailed(ctx context.Context, b *v1alpha1.GaleraBackup)
 	return client.IgnoreNotFound(r.Delete(ctx, b, client.Preconditions{UID: &b.UID, ResourceVersion: &b.ResourceVersion}))
 }
 
-// end removes the archiver. What lies in the store stays, and the status names what the window of that needs yet.
+// end removes the archiver. What lies in the store stays, and the status names what the window of that needs yet: until
+// status.endedArchive does, status.backup does.
 func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if c.Status.Backup == nil && c.Status.EndedArchive == archival.Ended(c.Status.EndedArchive, r.Now()) {
+	if c.Status.Backup == nil && equality.Semantic.DeepEqual(c.Status.EndedArchive, archival.Ended(c.Status.EndedArchive,
+		r.Today())) {
 		return nil
 	}
 	s := &v1alpha1.GaleraBackupStore{}
@@ -290,7 +293,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 		return err
 	}
 	next := c.DeepCopy()
-	next.Status.EndedArchive = archival.TurnOff(c, job.Window(c, s), r.Now())
+	next.Status.EndedArchive = archival.TurnOff(c, archival.Window(c, s), r.Today(), r.Late())
 	next.Status.Backup = nil
 	unknown(next)
 	return r.Status().Update(ctx, next)

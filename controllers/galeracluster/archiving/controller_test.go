@@ -99,6 +99,7 @@ func TestAlignment(t *testing.T) {
 		var asked []agentapi.Alignment
 		r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).
 			WithStatusSubresource(cluster).Build(), Events: recorder, Agents: agents{}, Now: func() time.Time { return now },
+			Today: func() time.Time { return now }, Late: func() time.Time { return now },
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{Do: calls.One(
 				func(_ context.Context, to observe.Target, a agentapi.Alignment) (agentapi.AlignmentResult, error) {
 					if to.Pod != "shop-1" {

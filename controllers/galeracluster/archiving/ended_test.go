@@ -1,7 +1,6 @@
 package archiving
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -40,7 +39,9 @@ func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 	c.Status.Backup = &v1alpha1.ArchiveStatus{Session: "s", Base: "a", Needed: []string{"a", "b"}}
 	k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, s).WithStatusSubresource(c).Build()
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	today := now
 	r := Reconciler{Client: k, Live: k, Objects: &apply.Objects{Client: k, Live: k}, Now: func() time.Time { return now },
+		Today: func() time.Time { return today }, Late: func() time.Time { return now.Add(time.Hour) },
 		Calls:    &calls.Calls[string, deployed.Question, task.Archived]{},
 		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
 	pass := func() {
@@ -55,8 +56,9 @@ func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 	}
 	stays := func(what string) {
 		t.Helper()
-		if e := c.Status.EndedArchive; e == nil || !slices.Equal(e.Needed, []string{"a", "b"}) ||
-			!e.Until.Time.Equal(time.Date(2026, 12, 2, 16, 0, 0, 0, time.UTC)) {
+		until := time.Date(2026, 12, 2, 17, 0, 0, 0, time.UTC) // by the later clock
+		if e := c.Status.EndedArchive; e == nil || len(e.Needed) != 2 || e.Needed[0].ID != "a" || e.Needed[1].ID != "b" ||
+			!e.Until.Time.Equal(until) || !e.Needed[1].Until.Time.Equal(until) {
 			t.Errorf("%s: %+v", what, e)
 		}
 	}
@@ -65,9 +67,11 @@ func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 		t.Errorf("off: %+v", c.Status.Backup)
 	}
 	stays("off")
-	now = now.Add(99 * time.Hour)
+	now = now.Add(744 * time.Hour) // the operator's clock is ahead
+	today = today.Add(100 * time.Hour)
 	pass()
 	stays("off, at the end of the window")
+	now = today
 	c.Spec.Backup.PointInTime.Enabled = true
 	if err := k.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -76,16 +80,31 @@ func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 	if c.Status.Backup == nil || c.Status.Backup.Session == "" || c.Status.Backup.Session == "s" {
 		t.Errorf("on again: %+v", c.Status.Backup)
 	}
+	if w := c.Status.Backup.Window; w == nil || w.Duration != 50*time.Hour {
+		t.Errorf("on again: the window is %v", w)
+	}
 	stays("on again")
+	c.Status.Backup.Window = hours(2000) // the store's is read with the next pass
+	c.Status.Backup.Needed = []string{"c"}
+	if err := k.Status().Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
 	c.Spec.Backup = nil
 	if err := k.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	pass() // nothing is known of the later archive: the window of the earlier one may be that of it
-	if e := c.Status.EndedArchive; e == nil || !slices.Equal(e.Needed, []string{"a", "b"}) {
+	pass()
+	until := metav1.NewTime(now.Add(2001 * time.Hour))
+	if e := c.Status.EndedArchive; e == nil || len(e.Needed) != 3 || e.Needed[0].ID != "c" || !e.Until.Equal(&until) ||
+		!e.Needed[0].Until.Equal(&until) || e.Needed[1].Until.Equal(&until) {
 		t.Errorf("off again: %+v", e)
 	}
-	now = now.Add(721 * time.Hour)
+	today = today.Add(2 * time.Hour)
+	pass()
+	if e := c.Status.EndedArchive; e == nil || len(e.Needed) != 1 || e.Needed[0].ID != "c" {
+		t.Errorf("after the window of the first: %+v", e)
+	}
+	today = until.Time
 	pass()
 	if c.Status.EndedArchive != nil {
 		t.Errorf("after the window: %+v", c.Status.EndedArchive)

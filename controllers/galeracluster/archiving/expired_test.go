@@ -88,6 +88,7 @@ func TestAnOfferEnds(t *testing.T) {
 	now := begun
 	r := Reconciler{Client: k, Live: k, Objects: &apply.Objects{Client: k, Live: k}, Jobs: job.Options{Image: "operator"},
 		Agents: agents{}, Now: func() time.Time { return now },
+		Today: func() time.Time { return now }, Late: func() time.Time { return now },
 		Calls:    &calls.Calls[string, deployed.Question, task.Archived]{Do: calls.One(archiver.answer)},
 		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
 	var void time.Duration // after how long the token is to be made so

@@ -39,7 +39,7 @@ func TestStoreThatWasNotChecked(t *testing.T) {
 		Data: map[string][]byte{corev1.TLSCertKey: []byte("pem")}}
 	k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, s, binding).Build()
 	r := Reconciler{Client: k, Live: k, Objects: &apply.Objects{Client: k, Live: k}, Jobs: job.Options{Image: "operator"},
-		Now: time.Now}
+		Now: time.Now, Today: time.Now, Late: time.Now}
 	// mounted is the Secret of the store in the pod template of the archiver.
 	mounted := func(reason string) (secret string) {
 		t.Helper()

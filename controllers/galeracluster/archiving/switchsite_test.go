@@ -80,7 +80,7 @@ func TestEnds(t *testing.T) {
 	node := observe.Seen{Live: true, Report: agentapi.Report{Closed: agentapi.Closed{By: 3, Position: "0-1-7"},
 		Server: &agentapi.Server{State: galera.NodeSynced, Component: galera.ComponentPrimary, Size: 3}}}
 	seen := agentsOf{"shop-0": node, resources.ArbitratorName(c): {Live: true}}
-	r := Reconciler{Agents: seen, Now: time.Now}
+	r := Reconciler{Agents: seen, Now: time.Now, Today: time.Now, Late: time.Now}
 	end := archival.End{Node: "shop-0", By: 3, Position: "0-1-7", Settled: true}
 	if have, _ := r.ends(c); !slices.Equal(have, []archival.End{end, {Node: "shop-1"}}) {
 		t.Errorf("one is silent: %+v", have)
@@ -213,7 +213,8 @@ func TestNothingIsArchivedOfARejoinedCluster(t *testing.T) {
 				"GaleraCluster"))}}}
 		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, d).Build()
 		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
-			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now}
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now,
+			Today: time.Now, Late: time.Now}
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +254,8 @@ func TestTheEndOfALeaseIsTriedAgain(t *testing.T) {
 			return k.Delete(ctx, o, opts...)
 		}}).Build()
 	r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
-		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now}
+		Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now,
+		Today: time.Now, Late: time.Now}
 	for _, fails = range []bool{true, false} {
 		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)})
 		if (err != nil) != fails {
@@ -287,7 +289,8 @@ func TestEndsAreForgotten(t *testing.T) {
 		edit(c)
 		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
 		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
-			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now}
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now,
+			Today: time.Now, Late: time.Now}
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,9 @@ func TestNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.report(t)
-	reports("b1")
+	reports("b2", "b1") // what was reported stays, too
+	s.report(t)
+	reports("b2", "b1")
 	if err := a.bucket.Delete(ctx, "demo/shop/1/b3/"+manifest.Name); err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +60,11 @@ func TestNeeded(t *testing.T) {
 	archived := policy.Archive{Numbers: []uint64{1, 2, 3, 4, 5},
 		Head: func(n uint64) (binlog.Head, error) { return s.head(ctx, n) }}
 	backup(t, a, manifest.Manifest{ID: "b2", GTID: "0-1-26", CompletedAt: noon}) // after it was read
-	if err := s.needs(ctx, archived, all, 0); err != nil {
+	s.needed = s.needed[1:]                                                      // nor was it reported
+	if err := s.needs(ctx, archived, all, 0, false); err != nil {
 		t.Error(err)
 	}
-	reports("b1")
+	reports("b2", "b1")
 	s.report(t)
 	reports("b2")
 }

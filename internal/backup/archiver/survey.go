@@ -95,14 +95,18 @@ func (s *surveyor) once(ctx context.Context) error {
 		why = fmt.Sprintf("more than %d backups were found damaged: test them again with spec.verify, or delete them",
 			len(s.task.Damaged))
 	}
-	if why == "" {
-		if err = s.needs(ctx, a, all, domain); err == nil {
-			err = s.prune(ctx, a, all, domain)
-		}
-		if err != nil && ctx.Err() == nil {
-			say("%v", err)
-			why = err.Error()
-		}
+	paused := why != ""
+	if paused {
+		s.reports.kept(why, false) // first: what is reported then is added to what was known
+	}
+	if err = s.needs(ctx, a, all, domain, paused); err == nil && !paused {
+		err = s.prune(ctx, a, all, domain)
+	}
+	if err != nil && ctx.Err() == nil {
+		say("%v", err)
+		why = cmp.Or(why, err.Error())
+	}
+	if !paused {
 		why = cmp.Or(why, s.stuck)
 	}
 	s.reports.kept(why, false)
@@ -132,8 +136,8 @@ func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Ba
 }
 
 // needs reports the backups that the window needs. Until clocks are known, nothing is before it. One that was not
-// reported may have been replaced since it was read.
-func (s *surveyor) needs(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32) error {
+// reported may have been replaced since it was read. Where not all can be judged, what was reported stays, too.
+func (s *surveyor) needs(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32, paused bool) error {
 	today, known := s.reports.today()
 	if !known {
 		today = time.Time{}
@@ -145,6 +149,10 @@ func (s *surveyor) needs(ctx context.Context, a policy.Archive, all []policy.Bas
 	added := slices.DeleteFunc(slices.Clone(needed), func(b policy.Base) bool { return slices.Contains(s.needed, b) })
 	if same, err := s.bases.same(ctx, added, domain); err != nil || !same {
 		return err // judged anew with the next survey
+	}
+	if paused {
+		needed = append(needed, slices.DeleteFunc(slices.Clone(s.needed),
+			func(b policy.Base) bool { return slices.Contains(needed, b) })...)
 	}
 	s.needed = needed
 	s.reports.needs(needed)

@@ -10,6 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -19,7 +20,6 @@ const (
 	// volumeEvents has the large events of a binary log that is replayed.
 	volumeEvents    = "events"
 	defaultInterval = 10 * time.Second
-	defaultWindow   = 720 * time.Hour
 )
 
 // ArchiverUser is the account of the archiver: it reads the binary log, with a certificate of its own and without a
@@ -40,19 +40,6 @@ func ArchiverUser(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraUser {
 func archiverAccount(c *v1alpha1.GaleraCluster) string {
 	uid := string(c.UID)
 	return "archiver-" + uid[:min(len(uid), 8)]
-}
-
-// Window is for how long every point in time is kept: what the store's retention promises for backups holds for the
-// archive, too.
-func Window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) time.Duration {
-	out := defaultWindow
-	if b := c.Spec.Backup; b != nil && b.PointInTime != nil && b.PointInTime.Window != nil {
-		out = b.PointInTime.Window.Duration
-	}
-	if r := s.Spec.Retention; r != nil && r.KeepWithin != nil {
-		out = max(out, r.KeepWithin.Duration)
-	}
-	return out
 }
 
 // ArchiverLabels select the archiver's pod.
@@ -79,7 +66,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}
-	t.WindowSeconds = int64(Window(c, s) / time.Second)
+	t.WindowSeconds = int64(archival.Window(c, s) / time.Second)
 	if c.Status.Backup != nil {
 		t.Session = c.Status.Backup.Session
 	}

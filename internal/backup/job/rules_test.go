@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -61,11 +62,11 @@ func TestWindow(t *testing.T) {
 	} {
 		of, s := shop(), &v1alpha1.GaleraBackupStore{}
 		of.Spec.Backup.PointInTime.Window, s.Spec.Retention = c.window, c.retention
-		if have := Window(of, s); have != time.Duration(c.want)*time.Hour {
+		if have := archival.Window(of, s); have != time.Duration(c.want)*time.Hour {
 			t.Errorf("%s: %s instead of %d h", name, have, c.want)
 		}
 	}
-	if have := Window(&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackupStore{}); have != 720*time.Hour {
+	if have := archival.Window(&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackupStore{}); have != 720*time.Hour {
 		t.Errorf("without point in time: %s", have)
 	}
 }

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -212,7 +213,7 @@ var mutants = map[string]func(d *decisions){
 	"retention keeps no backup of before its window": func(d *decisions) {
 		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
 			f.Backups, f.Cluster = slices.Clone(f.Backups), f.Cluster.DeepCopy()
-			f.Cluster.Status.Backup = nil
+			f.Cluster.Status.Backup, f.Cluster.Status.EndedArchive = nothingNeeded(f.Cluster.Status.Backup), nil
 			for i := range f.Backups {
 				f.Backups[i].Status.GTID = ""
 			}
@@ -222,14 +223,14 @@ var mutants = map[string]func(d *decisions){
 	"retention keeps the last backup of before its window alone": func(d *decisions) {
 		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
 			f.Cluster = f.Cluster.DeepCopy()
-			f.Cluster.Status.Backup = nil
+			f.Cluster.Status.Backup = nothingNeeded(f.Cluster.Status.Backup)
 			return schedule.Retain(to, f)
 		}
 	},
 	"retention knows the last chain of the archive alone": func(d *decisions) {
 		d.decide = func(to *v1alpha1.ArchiveStatus, f archival.Facts) archival.Request {
 			if f.Archived != nil {
-				f.Archived.Needed = nil
+				f.Archived.Needed = []string{cmp.Or(f.Archived.Base, "none")}
 			}
 			return archival.Decide(to, f)
 		}
@@ -252,7 +253,10 @@ var mutants = map[string]func(d *decisions){
 	"retention goes by the operator's clock": func(d *decisions) {
 		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
 			f.Cluster = f.Cluster.DeepCopy() // what the window needs goes by other clocks
-			f.Cluster.Status.Backup.ArchivedThrough, f.Cluster.Status.Backup.Needed = nil, nil
+			if a := f.Cluster.Status.Backup; a != nil {
+				a.ArchivedThrough, a.Needed = nil, []string{"none"}
+			}
+			f.Cluster.Status.EndedArchive = nil
 			return schedule.Retain(to, f)
 		}
 	},
@@ -262,6 +266,14 @@ var mutants = map[string]func(d *decisions){
 			return policy.Prune(a, bases, w, now.Add(window))
 		}
 	},
+}
+
+// nothingNeeded is the state of an archive that has said that it needs no backup which is there.
+func nothingNeeded(a *v1alpha1.ArchiveStatus) *v1alpha1.ArchiveStatus {
+	if a != nil {
+		a.Base, a.Needed, a.ArchivedThrough = "", []string{"none"}, nil
+	}
+	return a
 }
 
 // fails finds a schedule that breaks a promise with other decisions than those shipped, and because of them.

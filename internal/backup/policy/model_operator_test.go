@@ -82,14 +82,18 @@ func (w *world) operate(node int, well bool) {
 func (w *world) turned() {
 	o := &w.operator
 	if o.cluster.Spec.Backup.PointInTime.Enabled = w.logging; !w.logging {
-		o.cluster.Status.EndedArchive = w.end(o.cluster, window, w.now)
-		*o.reported = v1alpha1.ArchiveStatus{}
+		o.cluster.Status.EndedArchive = w.end(o.cluster, window, w.now, w.now)
+		*o.reported, o.cluster.Status.Backup = v1alpha1.ArchiveStatus{}, nil
+		return
 	}
+	o.cluster.Status.Backup = o.reported
 }
 
 func init() {
 	mutants["an archive that was turned off needs nothing (6)"] = func(d *decisions) {
-		d.end = func(*v1alpha1.GaleraCluster, time.Duration, time.Time) *v1alpha1.EndedArchive { return nil }
+		d.end = func(_ *v1alpha1.GaleraCluster, _ time.Duration, _, _ time.Time) *v1alpha1.EndedArchive {
+			return nil
+		}
 	}
 	known["an archive that was turned off needs nothing (6)"] = offWithTwoLines
 }

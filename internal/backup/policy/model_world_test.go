@@ -88,7 +88,7 @@ type decisions struct {
 	due     func(d policy.Doomed, needless []uint64, read, now time.Time, after time.Duration) []uint64
 	clock   func(ahead map[string]time.Duration) policy.Clock
 	decide  func(*v1alpha1.ArchiveStatus, archival.Facts) archival.Request
-	end     func(*v1alpha1.GaleraCluster, time.Duration, time.Time) *v1alpha1.EndedArchive
+	end     func(c *v1alpha1.GaleraCluster, window time.Duration, today, late time.Time) *v1alpha1.EndedArchive
 	expire  func(*v1alpha1.GaleraBackupScheduleStatus, schedule.Facts) []*v1alpha1.GaleraBackup
 	// trusting restores do not compare what they read with what was chosen.
 	trusting bool

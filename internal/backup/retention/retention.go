@@ -22,8 +22,8 @@ type Policy struct {
 type Backup struct {
 	// At is when it was complete, and Order, which is not after that, when it was among the others; zero for the same.
 	At, Order time.Time
-	// Base reports whether an archive of the binary log may go on from it, and Reached whether the archive is known to
-	// lead from it to its end.
+	// Base reports whether an archive of the binary log may go on from it, and Reached whether points in time need it, or
+	// may need it.
 	Base, Reached bool
 }
 
@@ -41,14 +41,14 @@ func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 		return cmp.Or(backups[b].order().Compare(backups[a].order()), cmp.Compare(b, a))
 	})
 	days, weeks, steps := spans(p.Daily), spans(p.Weekly), &steps{every: p.Archive}
-	based, window := p.Within == 0, p.Within > 0 || p.Archive > 0
+	based := p.Within == 0
 	for rank, i := range order {
 		at := backups[i].At
 		before := !based && now.Sub(at) > p.Within
 		based = based || before
 		daily, weekly := days.first(day(backups[i].order())), weeks.first(week(backups[i].order()))
 		step := backups[i].Base && steps.first(at, now)
-		if before && backups[i].Base || backups[i].Reached && window || step {
+		if before && backups[i].Base || backups[i].Reached || step {
 			continue
 		}
 		if rank > 0 && rank >= p.Last && now.Sub(at) > p.Within && !daily && !weekly {

@@ -47,7 +47,7 @@ func TestExpired(t *testing.T) {
 			[]int{2, 3}},
 		"the later one is of a line that was lost": {reached(bases(1, 25, 49, 73), 2), Policy{Within: 24 * time.Hour},
 			[]int{3}},
-		"no window, and what the archive leads from": {reached(bases(1, 25, 49), 2), Policy{Last: 2}, []int{2}},
+		"no window, and what the archive leads from": {reached(bases(1, 25, 49), 2), Policy{Last: 1}, []int{1}},
 		"what the archive leads from, and its window": {reached(bases(1, 25, 26, 49), 2), Policy{Last: 1,
 			Archive: 720 * time.Hour}, []int{1, 3}},
 		"at the beginning of the window": {bases(1, 24, 49), Policy{Within: 24 * time.Hour}, nil},

@@ -2,6 +2,7 @@ package archival
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -21,6 +22,9 @@ const (
 
 // Decide brings status.backup up to date, and returns the backup that is asked for. It is pure.
 func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
+	if f.Store != nil {
+		to.Window = &metav1.Duration{Duration: Window(f.Cluster, f.Store)}
+	}
 	if a := f.Archived; a != nil {
 		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
 		switch at := to.ArchivedThrough; {
@@ -33,8 +37,12 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 		if a.Bytes > 0 {
 			to.StoredSize = resource.NewQuantity(a.Bytes, resource.BinarySI)
 		}
-		if a.Needed != nil {
+		switch {
+		case a.Needed == nil:
+		case a.Kept == "":
 			to.Needed = bounded(a.Needed)
+		case len(to.Needed) > 0: // it cannot read all of the backups: it may name others instead
+			to.Needed = bounded(union(a.Needed, to.Needed))
 		}
 		if a.Surveyed {
 			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,
@@ -96,6 +104,11 @@ func judge(to *v1alpha1.ArchiveStatus, f Facts) (reason, message string, ask Req
 		return v1alpha1.ReasonPruningPaused, message + "; no segment is removed, because " + a.Kept, Request{}
 	}
 	return v1alpha1.ReasonArchiving, message, Request{}
+}
+
+func union(a, b []string) []string {
+	return append(slices.Clone(a), slices.DeleteFunc(slices.Clone(b),
+		func(id string) bool { return slices.Contains(a, id) })...)
 }
 
 func firstNonEmpty(a, b string) string {

@@ -9,39 +9,105 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TurnOff returns what is to be known of a cluster's archive that is turned off: retention keeps what its window needs,
-// until that has passed. nil for nothing. An archive that ended before may need more, also in another store.
-func TurnOff(c *v1alpha1.GaleraCluster, window time.Duration, now time.Time) *v1alpha1.EndedArchive {
-	before := Ended(c.Status.EndedArchive, now)
-	if c.Status.Backup == nil {
-		return before
+// defaultWindow is that of spec.backup.pointInTime.
+const defaultWindow = 720 * time.Hour
+
+// Window is for how long every point in time is kept: what the store's retention promises for backups holds for the
+// archive, too. What is archived keeps its window when point in time is turned off, though the spec may not have it any
+// more.
+func Window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) (out time.Duration) {
+	if a := c.Status.Backup; a != nil && a.Window != nil && !c.ArchivesBinlog() {
+		out = a.Window.Duration
 	}
-	var needed []string
-	if base := c.Status.Backup.Base; base != "" {
-		needed = []string{base}
+	if b := c.Spec.Backup; b != nil && b.PointInTime != nil && b.PointInTime.Window != nil {
+		out = max(out, b.PointInTime.Window.Duration)
 	}
-	needed = append(needed, c.Status.Backup.Needed...)
-	if before != nil {
-		needed = append(needed, before.Needed...)
+	if out == 0 {
+		out = defaultWindow
 	}
-	if len(needed) == 0 {
-		return before
+	if s != nil && s.Spec.Retention != nil && s.Spec.Retention.KeepWithin != nil {
+		out = max(out, s.Spec.Retention.KeepWithin.Duration)
 	}
-	var once []string
-	for _, id := range needed {
-		if !slices.Contains(once, id) {
-			once = append(once, id)
-		}
-	}
-	return &v1alpha1.EndedArchive{Until: metav1.NewTime(now.Add(window).Truncate(time.Second)), Needed: bounded(once)}
+	return out
 }
 
-// Ended is what is known of an archive that has ended, nil once its window has passed.
-func Ended(e *v1alpha1.EndedArchive, now time.Time) *v1alpha1.EndedArchive {
-	if e == nil || !now.Before(e.Until.Time) {
+// TurnOff returns what is to be known of a cluster's archive that is turned off: retention keeps what its window needs,
+// until that has passed. nil for nothing. An archive that ended before may need more, also in another store. What ended
+// long ago goes by the earlier of the clocks, today, and what ends now by the later, since neither may be right.
+func TurnOff(c *v1alpha1.GaleraCluster, window time.Duration, today, late time.Time) *v1alpha1.EndedArchive {
+	before, a := Ended(c.Status.EndedArchive, today), c.Status.Backup
+	if a == nil {
+		return before
+	}
+	if at := a.ArchivedThrough; at != nil {
+		late = later(late, at.Time)
+	}
+	if a.Window != nil {
+		window = max(window, a.Window.Duration)
+	}
+	until := metav1.NewTime(late.Add(window).Truncate(time.Second))
+	out := &v1alpha1.EndedArchive{Until: until, Window: metav1.Duration{Duration: window}}
+	if unnamed(a) {
+		out.UnnamedUntil = &until
+	}
+	for _, id := range named(a) {
+		out.Needed = append(out.Needed, v1alpha1.NeededBackup{ID: id, Until: until})
+	}
+	if before != nil {
+		add(out, before)
+	}
+	return out
+}
+
+// add adds what archives need that have ended before. Of a backup that several need, the latest time counts; of more
+// than are named, those whose time passes first go unnamed.
+func add(to, before *v1alpha1.EndedArchive) {
+	to.Until = *latest(&to.Until, &before.Until)
+	to.Window.Duration = max(to.Window.Duration, before.Window.Duration)
+	to.UnnamedUntil = latest(to.UnnamedUntil, before.UnnamedUntil)
+	for _, b := range before.Needed {
+		i := slices.IndexFunc(to.Needed, func(o v1alpha1.NeededBackup) bool { return o.ID == b.ID })
+		if i < 0 {
+			to.Needed = append(to.Needed, b)
+		} else {
+			to.Needed[i].Until = *latest(&to.Needed[i].Until, &b.Until)
+		}
+	}
+	if len(to.Needed) <= v1alpha1.MaxNeeded {
+		return
+	}
+	slices.SortStableFunc(to.Needed, func(a, b v1alpha1.NeededBackup) int { return b.Until.Compare(a.Until.Time) })
+	to.UnnamedUntil = latest(to.UnnamedUntil, &to.Needed[v1alpha1.MaxNeeded].Until)
+	to.Needed = to.Needed[:v1alpha1.MaxNeeded]
+}
+
+// Ended is what is known of archives that have ended, without those whose window has passed by the earlier of the
+// clocks; nil once all have.
+func Ended(e *v1alpha1.EndedArchive, today time.Time) *v1alpha1.EndedArchive {
+	if e == nil || !today.Before(e.Until.Time) {
 		return nil
 	}
-	return e
+	out := e.DeepCopy()
+	out.Needed = slices.DeleteFunc(out.Needed,
+		func(b v1alpha1.NeededBackup) bool { return !today.Before(b.Until.Time) })
+	if len(out.Needed) == 0 {
+		out.Needed = nil
+	}
+	if out.UnnamedUntil != nil && !today.Before(out.UnnamedUntil.Time) {
+		out.UnnamedUntil = nil
+	}
+	return out
+}
+
+// latest is the later of two times, nil for neither.
+func latest(a, b *metav1.Time) *metav1.Time {
+	if a == nil || b != nil && b.After(a.Time) {
+		a = b
+	}
+	if a == nil {
+		return nil
+	}
+	return new(*a)
 }
 
 // bounded are the first of some backups. Retention keeps all that may be among the others while there are so many.

@@ -15,10 +15,10 @@ type Facts struct {
 	Cluster  *v1alpha1.GaleraCluster
 	Problem  Problem // what keeps the archiver from running
 	Archived *task.Archived
-	Silent   string // why it does not answer
-	NoLease  string // why there is no lease, though one is wanted
-	Store    *v1alpha1.GaleraBackupStore
-	Backups  []v1alpha1.GaleraBackup // of the namespace: they are shared with the cache, and only read
+	Silent   string                      // why it does not answer
+	NoLease  string                      // why there is no lease, though one is wanted
+	Store    *v1alpha1.GaleraBackupStore // nil while it is not known
+	Backups  []v1alpha1.GaleraBackup     // of the namespace: they are shared with the cache, and only read
 	Now      time.Time
 	Ends     []End     // of all nodes
 	Alike    time.Time // since when these are as they are now, the zero time where that is not known

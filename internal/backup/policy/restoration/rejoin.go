@@ -3,11 +3,13 @@ package restoration
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -116,8 +118,10 @@ func recordOf(t *v1alpha1.SwitchToken) string {
 }
 
 // forget makes the cluster another one: its nodes write in a GTID domain that none of its data are in. Its archive, if
-// it is to have one again, begins anew; that another one has taken over from it is over.
-func forget(to *v1alpha1.GaleraClusterStatus, c *v1alpha1.GaleraCluster) {
+// it is to have one again, begins anew; what the window of the one before needs stays known. That another one has taken
+// over from it is over.
+func forget(to *v1alpha1.GaleraClusterStatus, c *v1alpha1.GaleraCluster, now time.Time) {
+	to.EndedArchive = archival.TurnOff(c, archival.Window(c, nil), time.Time{}, now) // what has passed goes later
 	to.Identity = v1alpha1.IdentityAfter(c, to.Reseed.Request)
 	to.Superseded, to.Backup, to.WriteLease = nil, nil, ""
 }

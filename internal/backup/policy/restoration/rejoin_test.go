@@ -181,8 +181,16 @@ func TestRejoined(t *testing.T) {
 	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "4-bbbbbbbb", Phase: v1alpha1.ReseedEmptying,
 		StartedAt: metav1.NewTime(f.Now), Acknowledged: true}
 	f.Set, f.Pods, f.Claims = nil, nil, nil
+	f.Cluster.Status.Backup.Window, f.Cluster.Status.Backup.Needed = &metav1.Duration{Duration: 900 * time.Hour},
+		[]string{"a"}
+	f.Cluster.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(f.Now.Add(-time.Hour)), // it may be ahead
+		Needed: []v1alpha1.NeededBackup{{ID: "b", Until: metav1.NewTime(f.Now.Add(-time.Hour))}}}
 	f.pass()
 	s := f.Cluster.Status
+	if e := s.EndedArchive; e == nil || len(e.Needed) != 2 || e.Needed[0].ID != "a" || e.Needed[1].ID != "b" ||
+		!e.Needed[0].Until.Time.Equal(f.Now.Add(900*time.Hour)) {
+		t.Errorf("what points in time from before need is forgotten: %+v", e)
+	}
 	if s.Reseed.Phase != v1alpha1.ReseedCopying || s.ClusterUUID != "" || s.Superseded != nil || s.Backup != nil ||
 		s.Restore == nil || s.Restore.Phase != v1alpha1.RestoreFinding {
 		t.Errorf("%+v, %+v", s.Reseed, s)

@@ -324,7 +324,7 @@ func copyAgain(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) {
 	to.ClusterUUID, to.Line, to.Primary, to.Operation, to.Abandoned, to.Replication = "", "", "", nil, nil, nil
 	to.Members, to.NoPrimarySince = nil, nil       // their positions are of the data that were removed
 	if !strings.Contains(to.Reseed.Request, "@") { // that is a person's annotation
-		forget(to, f.Cluster)
+		forget(to, f.Cluster, f.Now)
 	}
 	to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: f.Cluster.Generation,
 		Attempts: attempts, StartedAt: new(metav1.NewTime(f.Now)), Message: firstMessage(f.Cluster)}

@@ -138,7 +138,8 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
 // replaced it, except for the last few. So does one that needs a damaged one.
 func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
-	rules, reached, broken := *f.Store.Spec.Retention, f.reached(), increments.Broken(f.Backups)
+	rules, broken := *f.Store.Spec.Retention, increments.Broken(f.Backups)
+	archives := archival.Needs{Cluster: f.Cluster, Store: f.Store.Name, Window: f.Window, Today: f.Now}
 	own, order := increments.InOrder(own)
 	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
 	for i, b := range own {
@@ -154,14 +155,15 @@ func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBack
 		}
 	}
 	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly),
-		Archive: f.archive()}
+		Archive: archives.Archive()}
 	if w := rules.KeepWithin; w != nil {
 		policy.Within = w.Duration
 	}
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
+		need, _ := archives.Backup(b)
 		all[i] = retention.Backup{At: increments.Completed(b), Order: order[b], Base: b.Status.GTID != "",
-			Reached: reached(b)}
+			Reached: need != archival.NotNeeded}
 	}
 	for _, i := range retention.Expired(all, policy, f.windowEnd()) {
 		out = append(out, good[i])
@@ -189,35 +191,6 @@ func (f Facts) windowEnd() time.Time {
 		return at.Time
 	}
 	return f.Now
-}
-
-// archive is for how long the cluster's archive in the store keeps every point in time, 0 without one. What was
-// archived before it was turned off is kept for as long.
-func (f Facts) archive() time.Duration {
-	on := f.Cluster.ArchivesBinlog() && f.Cluster.Spec.Backup.StoreRef.Name == f.Store.Name
-	if on || archival.Ended(f.Cluster.Status.EndedArchive, f.Now) != nil {
-		return f.Window
-	}
-	return 0
-}
-
-// reached reports which backups the archive of a cluster in a store leads from, to its end, or to points in time of its
-// window. Where a status may not name all of them, each one may be.
-func (f Facts) reached() func(b *v1alpha1.GaleraBackup) bool {
-	c, base := f.Cluster, ""
-	var now, before []string
-	if a := c.Status.Backup; a != nil && c.Spec.Backup != nil && c.Spec.Backup.StoreRef.Name == f.Store.Name {
-		base, now = a.Base, a.Needed
-	}
-	if e := archival.Ended(c.Status.EndedArchive, f.Now); e != nil { // wherever that was: IDs are unique
-		before = e.Needed
-	}
-	more := max(len(now), len(before)) >= v1alpha1.MaxNeeded
-	return func(b *v1alpha1.GaleraBackup) bool {
-		id := b.Status.ID
-		return id != "" && (id == base || slices.Contains(now, id) || slices.Contains(before, id)) ||
-			more && b.Status.GTID != ""
-	}
 }
 
 // failures are the older of a schedule's backups that have failed. Nothing is stored of them.

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,10 +83,13 @@ func window(d time.Duration) func(*Facts) {
 	}
 }
 
-// leadsFrom has the cluster's archive in a store lead from a backup to its end, and need others.
+// leadsFrom has the cluster's archive in a store lead from a backup to its end, and need that, or others.
 func leadsFrom(store, id string, needed ...string) func(*Facts) {
 	return func(f *Facts) {
 		f.Cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: store}}
+		if needed == nil { // it has looked
+			needed = []string{cmp.Or(id, "none")}
+		}
 		f.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Base: id, Needed: needed}
 		f.Store.Name = "offsite"
 	}
@@ -145,10 +149,24 @@ func adds(base string) func(*v1alpha1.GaleraBackup) {
 // ended has an archive be turned off, the window of which passes on a day, and which needs backups.
 func ended(day string, needed ...string) func(*Facts) {
 	return func(f *Facts) {
-		f.Cluster.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(at("2026-11-" + day +
-			"T00:00:00Z")), Needed: needed}
+		until := metav1.NewTime(at("2026-11-" + day + "T00:00:00Z"))
+		f.Cluster.Status.EndedArchive = &v1alpha1.EndedArchive{Until: until, Window: metav1.Duration{Duration: f.Window}}
+		for _, id := range needed {
+			f.Cluster.Status.EndedArchive.Needed = append(f.Cluster.Status.EndedArchive.Needed,
+				v1alpha1.NeededBackup{ID: id, Until: until})
+		}
 	}
 }
+
+// unnamed has archives that were turned off need others that are not named, until a day.
+func unnamed(day string) func(*Facts) {
+	return func(f *Facts) {
+		f.Cluster.Status.EndedArchive.UnnamedUntil = new(metav1.NewTime(at("2026-11-" + day + "T00:00:00Z")))
+	}
+}
+
+// spans has an archive keep points in time for 30 days.
+func spans(f *Facts) { f.Window = 30 * 24 * time.Hour }
 
 // steps are three bases, the first of which is of an earlier span of 30 days.
 func steps(f *Facts) {
@@ -231,14 +249,16 @@ func TestRetain(t *testing.T) {
 			kept(window(5*day), has("a", "01", withGTID, withID("a")), has("b", "02", withGTID), has("c", "20"),
 				leadsFrom("offsite", "a")), "", ""},
 		"the archive of another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
-			has("b", "02", withGTID), has("c", "20"), leadsFrom("other", "a")), "a", ""},
+			has("b", "02", withGTID), has("c", "20"), leadsFrom("other", "x")), "a", ""},
+		"its store is to be another one, and what is known is of before": {kept(window(5*day), has("a", "01", withGTID,
+			withID("a")), has("b", "02", withGTID), has("c", "20"), leadsFrom("other", "a")), "", ""},
 		"the operator's clock is ahead of the archive": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
 			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("offsite", "a"), through("15")), "",
 			""},
 		"and no backup leads to its end": {kept(window(5*day), has("a", "01", withGTID), has("b", "14", withGTID),
 			has("c", "20"), leadsFrom("offsite", ""), through("15")), "", ""},
 		"it is not, of another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
-			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("other", "a"), through("15")), "a b",
+			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("other", "x"), through("15")), "a b",
 			""},
 		"it is not, without a window": {kept(has("a", "16"), has("b", "20"), leadsFrom("offsite", "x"), through("15")), "a",
 			""},
@@ -277,19 +297,40 @@ func TestRetain(t *testing.T) {
 		"none does": {kept(window(5*day), has("a", "01", withGTID), has("b", "02", withGTID), has("d", "20"),
 			leadsFrom("offsite", "")), "a", ""},
 		"in another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")), has("c", "03", withGTID),
-			has("d", "20"), leadsFrom("other", "d", "a")), "a", ""},
+			has("d", "20"), leadsFrom("other", "x", "y")), "a", ""},
 		"a base that the archive is to go back to": {kept(steps, archives("offsite")), "b", ""},
 		"of an archive elsewhere":                  {kept(steps, archives("other")), "a b", ""},
-		"of one that has ended": {kept(steps, archives("offsite"), func(f *Facts) {
+		"it is to end, and the status has it yet": {kept(steps, archives("offsite"), func(f *Facts) {
 			f.Cluster.Spec.Backup.PointInTime.Enabled = false
+		}), "b", ""},
+		"it is not asked for, and the status has it yet": {kept(steps, archives("offsite"), func(f *Facts) {
+			f.Cluster.Spec.Backup = nil
+		}), "b", ""},
+		"and all of it is older than its window": {kept(steps, archives("offsite"), func(f *Facts) {
+			f.Cluster.Spec.Backup, f.Cluster.Status.Backup.Needed = nil, []string{"a"}
+			f.Backups[0].Status.ID, f.Window = "a", 20*time.Hour
 		}), "a b", ""},
+		"the status does not have it yet": {kept(steps, archives("offsite"), func(f *Facts) {
+			f.Cluster.Status.Backup = nil
+		}), "", ""},
+		"nor will it, of one that follows": {kept(steps, archives("offsite"), func(f *Facts) {
+			f.Cluster.Status.Backup, f.Cluster.Spec.ReplicaOf = nil, &v1alpha1.ReplicaOf{}
+		}), "b", ""},
+		"nor of an archive elsewhere": {kept(steps, archives("other"), func(f *Facts) {
+			f.Cluster.Status.Backup = nil
+		}), "a b", ""},
+		"it needs one, and is to end": {kept(has("a", "01", withGTID, withID("a")), has("b", "02", withGTID), last,
+			leadsFrom("offsite", "x", "a"), through("20"), func(f *Facts) {
+				f.Window, f.Cluster.Spec.Backup = 30*day, nil
+			}), "", ""},
 		"it was turned off": {kept(window(5*day), has("a", "01", withGTID, withID("a")), has("b", "02", withGTID),
 			has("c", "20"), ended("22", "a")), "", ""},
-		"it was turned off, without a window of the store": {kept(steps, ended("22"), func(f *Facts) {
-			f.Window = 30 * day
+		"it was turned off, without a window of the store": {kept(steps, spans, ended("22")), "b", ""},
+		"its window was longer": {kept(steps, spans, ended("22"), func(f *Facts) {
+			f.Window = time.Hour
 		}), "b", ""},
 		"the last ones, and it was turned off": {kept(has("a", "19", withGTID, withID("a")), has("b", "20", withGTID),
-			has("c", "20"), ended("22", "a"), func(f *Facts) { f.Window = 30 * day }), "", ""},
+			has("c", "20"), spans, ended("22", "a")), "", ""},
 		"it was turned off, and its window has passed": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
 			has("b", "02", withGTID), has("c", "20"), ended("21", "a")), "a", ""},
 		"it was turned off, and on again": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
@@ -298,9 +339,13 @@ func TestRetain(t *testing.T) {
 			has("c", "03", withGTID), has("d", "20"), leadsFrom("offsite", "x", make([]string, v1alpha1.MaxNeeded)...)), "a",
 			""},
 		"it was turned off, and needs as many": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
-			has("c", "03", withGTID), has("d", "20"), ended("22", make([]string, v1alpha1.MaxNeeded)...)), "a", ""},
+			has("c", "03", withGTID), has("d", "20"), ended("22"), unnamed("22")), "a", ""},
+		"and those that are not named are not needed any more": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
+			has("c", "03", withGTID), has("d", "20"), ended("22"), unnamed("21")), "a b", ""},
 		"it needs one less": {kept(window(5*day), has("b", "02", withGTID), has("c", "03", withGTID), has("d", "20"),
 			leadsFrom("offsite", "x", make([]string, v1alpha1.MaxNeeded-1)...)), "b", ""},
+		"what it needs is not known yet": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
+			has("c", "03", withGTID), has("d", "20"), leadsFrom("offsite", "x", []string{}...), through("20")), "a", ""},
 		"that is no base":    {kept(steps, archives("offsite"), func(f *Facts) { f.Backups[0].Status.GTID = "" }), "a b", ""},
 		"it was seen before": {kept(window(5*day), has("a", "01"), has("b", "17", seen("02")), has("c", "20")), "a", ""},
 		"what is seen is that it is not": {kept(window(5*day), has("a", "01"), has("b", "02", seen("18"), unseen),

@@ -3,7 +3,6 @@ package taking
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,10 +85,11 @@ func (r Removal) neededByCluster(c *v1alpha1.GaleraCluster) string {
 	if c.Status.Backup != nil {
 		base = c.Status.Backup.Base
 	}
-	own := manifest.Dir(c.Namespace, c.Name, string(c.UID)) == b.Status.Directory && !r.over(c)
+	over := r.needs(c).Over()
+	own := r.own(c) && !over
 	from := c.Bootstrap()
 	switch {
-	case base == b.Status.ID && !r.over(c):
+	case base == b.Status.ID && !over:
 		return fmt.Sprintf("the archive of the cluster %s/%s continues from it: make another backup, and wait until "+
 			"status.backup.base names a later one", c.Namespace, c.Name)
 	case own && base == "" && (c.ArchivesBinlog() && !c.Follows() || c.Status.Backup != nil):
@@ -109,21 +109,27 @@ func (r Removal) neededByCluster(c *v1alpha1.GaleraCluster) string {
 // they do not: a later one from before the window is there. The archive may have been begun anew within the window,
 // so that its base, which is that of the last chain, shows nothing.
 func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
-	b := r.Backup
-	if e := archival.Ended(c.Status.EndedArchive, r.Today); e != nil && slices.Contains(e.Needed, b.Status.ID) {
-		return fmt.Sprintf("points in time of the archive of the cluster %s/%s, which was turned off, may be restored with "+
-			"it until %s", c.Namespace, c.Name, e.Until.UTC().Format(time.RFC3339))
-	}
-	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil || r.over(c) ||
-		manifest.Dir(c.Namespace, c.Name, string(c.UID)) != b.Status.Directory {
+	b, needs := r.Backup, r.needs(c)
+	if !r.own(c) {
 		return ""
 	}
 	why := fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it, until a later backup "+
 		"is older than the window", c.Namespace, c.Name)
-	if slices.Contains(c.Status.Backup.Needed, b.Status.ID) {
+	switch need, until := needs.Backup(b); need {
+	case archival.NeededNow:
 		return why
+	case archival.MayBeNeeded:
+		return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it: "+
+			"status.backup.needed does not name all backups that they need, or none yet. If that stays so, "+
+			"status.backup.message has why", c.Namespace, c.Name)
+	case archival.NeededUntil:
+		return fmt.Sprintf("points in time of an archive of the cluster %s/%s, which was turned off, may be restored with "+
+			"it until %s", c.Namespace, c.Name, until.UTC().Format(time.RFC3339))
 	}
-	begin := r.archiveEnd(c).Add(-r.Window(c))
+	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil || needs.Over() {
+		return ""
+	}
+	begin := needs.End().Add(-needs.Window)
 	for i := range r.Backups {
 		o := &r.Backups[i]
 		if o.Status.ID != b.Status.ID && o.Status.Directory == b.Status.Directory && o.DeletionTimestamp == nil &&
@@ -144,22 +150,15 @@ func made(b *v1alpha1.GaleraBackup) time.Time {
 	return increments.Completed(b)
 }
 
-// over reports whether archiving was turned off, and all of the cluster's archive is older than the window.
-func (r Removal) over(c *v1alpha1.GaleraCluster) bool {
-	return c.Status.Backup != nil && !c.ArchivesBinlog() && r.Today.Sub(r.archiveEnd(c)) > r.Window(c)
+// needs is what is asked about a cluster's archives. One that is off, and has never said how far it is, was off when
+// the removal was asked for, as far as is known: it keeps nothing for ever.
+func (r Removal) needs(c *v1alpha1.GaleraCluster) archival.Needs {
+	return archival.Needs{Cluster: c, Window: r.Window(c), Today: r.Today, Since: r.Backup.DeletionTimestamp}
 }
 
-// archiveEnd is until when the archive has points in time. One that is off, and has never reported that, was off when
-// the removal was asked for, as far as is known: it keeps nothing for ever.
-func (r Removal) archiveEnd(c *v1alpha1.GaleraCluster) time.Time {
-	at := c.Status.Backup.ArchivedThrough
-	if at == nil && !c.ArchivesBinlog() {
-		at = r.Backup.DeletionTimestamp
-	}
-	if at == nil || r.Today.Before(at.Time) {
-		return r.Today
-	}
-	return at.Time
+// own reports whether the backup is one of a cluster's own.
+func (r Removal) own(c *v1alpha1.GaleraCluster) bool {
+	return manifest.Dir(c.Namespace, c.Name, string(c.UID)) == r.Backup.Status.Directory
 }
 
 // begins reports whether a backup may be the one that an object in a namespace, about a cluster of a name, begins with.

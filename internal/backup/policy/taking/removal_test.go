@@ -70,6 +70,9 @@ func TestKept(t *testing.T) {
 	archives := func(c *v1alpha1.GaleraCluster, base string) {
 		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 		c.Status.Backup = &v1alpha1.ArchiveStatus{Base: base}
+		if base != "" { // it has looked
+			c.Status.Backup.Needed = []string{base}
+		}
 	}
 	from := func(c *v1alpha1.GaleraCluster, backup string, store *v1alpha1.BootstrapStore) {
 		c.Status.ClusterUUID, c.Name, c.UID = "", "back", "ffff"
@@ -130,10 +133,21 @@ func TestKept(t *testing.T) {
 	ended := func(hours int, ids ...string) func(*Removal) {
 		return func(r *Removal) {
 			r.Clusters[0].Spec.Backup, r.Clusters[0].Status.Backup = nil, nil
-			r.Clusters[0].Status.EndedArchive = &v1alpha1.EndedArchive{Needed: ids,
-				Until: metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour))}
+			until := metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour))
+			r.Clusters[0].Status.EndedArchive = &v1alpha1.EndedArchive{Until: until}
+			for _, id := range ids {
+				r.Clusters[0].Status.EndedArchive.Needed = append(r.Clusters[0].Status.EndedArchive.Needed,
+					v1alpha1.NeededBackup{ID: id, Until: until})
+			}
 		}
 	}
+	unnamed := func(hours int) func(*Removal) {
+		return func(r *Removal) {
+			ended(2, "y")(r)
+			r.Clusters[0].Status.EndedArchive.UnnamedUntil = new(metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour)))
+		}
+	}
+	many := make([]string, v1alpha1.MaxNeeded)
 	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
 		change func(*Removal)
@@ -173,6 +187,14 @@ func TestKept(t *testing.T) {
 		"its archive has ended, and needs it":       {based(ended(1, "y", "x")), "turned off, may be restored with it until"},
 		"its archive has ended, and needs another":  {based(ended(1, "y")), ""},
 		"the window of one that has ended is over":  {based(ended(0, "x")), ""},
+		"one that has ended may need others":        {based(unnamed(1)), "until 2026-"},
+		"may not any more":                          {based(unnamed(0)), ""},
+		"and it is no base":                         {based(unnamed(1), func(r *Removal) { r.Backup.Status.GTID = "" }), ""},
+		"and it is another cluster's":               {based(unnamed(1), func(r *Removal) { r.Clusters[0].UID = "ffff" }), ""},
+		"it needs as many as are named":             {based(later(73), needed(many...)), "does not name all"},
+		"it needs one less":                         {based(later(73), needed(many[1:]...)), ""},
+		"what it needs is not known":                {based(later(73), needed()), "or none yet"},
+		"it needs it, and is to end":                {based(later(73), needed("y", "x"), through(71), off), needs},
 		"the archive was turned off, and is older":  {based(through(73), off), ""},
 		"it was turned off within the window":       {based(through(71), off), needs},
 		"it is behind by more than the window":      {based(through(73)), needs},
