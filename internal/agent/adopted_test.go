@@ -35,6 +35,8 @@ func TestAdoptedServer(t *testing.T) {
 			s.jobs.image = series
 			s.mustSource("CREATE USER app IDENTIFIED BY 'x'; GRANT ALL ON shop.* TO app; CREATE USER ''@'192.0.2.%'; " +
 				"CREATE USER `shop-archiver` IDENTIFIED BY 'old'; CREATE DATABASE galera_operator; " +
+				"ALTER TABLE mysql.gtid_slave_pos ENGINE = Aria; CREATE TABLE mysql.gtid_slave_pos_InnoDB LIKE " +
+				"mysql.gtid_slave_pos; ALTER TABLE mysql.gtid_slave_pos_InnoDB ENGINE = InnoDB; " +
 				"CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.t WHERE id < 0; " +
 				"CREATE DATABASE zoo; CREATE TABLE zoo.part (id INT PRIMARY KEY) PARTITION BY HASH(id) PARTITIONS 2; " +
 				"CREATE TABLE zoo.text (id INT PRIMARY KEY, d TEXT, FULLTEXT(d)); " +
@@ -46,6 +48,7 @@ func TestAdoptedServer(t *testing.T) {
 				name string
 				run  func()
 			}{
+				{"a position that lacks a domain is refused", s.otherDomain},
 				{"tables that Galera does not replicate are refused", s.refusedTables},
 				{"a folder without a database is refused", s.lacking},
 				{"a backup is made while rows are written", s.backUp},
@@ -95,8 +98,24 @@ func (s *adopting) stream(name string, packed bool) {
 
 func (s *adopting) task() task.Task {
 	return task.Task{Import: &task.External{Backup: s.path, Follow: true, ServerID: 1 << 20, Domain: 1 << 20,
+		Live: s.mustSource(sourcePosition),
 		Skip: []string{"shop-archiver"}, Settings: map[string]string{"innodb_buffer_pool_size": "64M"}, ID: "external-1",
 		History: importHistory}}
+}
+
+// otherDomain has another server's transaction in the source's binary log, which mariadb-backup leaves out until the
+// position is set as the refusal says.
+func (s *adopting) otherDomain() {
+	s.mustSource("SET SESSION gtid_domain_id = 5, server_id = 9; INSERT INTO shop.counter VALUES (5, 5); " +
+		"DELETE FROM shop.counter WHERE id = 5")
+	s.stream("lacking.xb", false)
+	const statement = "SET GLOBAL gtid_slave_pos = @@GLOBAL.gtid_binlog_pos"
+	r := s.jobs.fill(s.task())
+	if r.Reason != task.ReasonImportRefused || !r.Fatal || !strings.Contains(r.Error, "nothing of the domains 5, ") ||
+		!strings.Contains(r.Error, statement) {
+		s.Errorf("%+v", r)
+	}
+	s.mustSource(statement)
 }
 
 func (s *adopting) refusedTables() {
@@ -203,7 +222,7 @@ func (s *adopting) fills() {
 		s.filled = s.jobs.fillAt(s.volume(), s.task())
 		r := s.filled
 		if r.Error != "" || r.Restored == nil || r.Restored.Position != importHistory+":1" || r.Source == nil ||
-			r.Source.Tables != 7 || !strings.HasPrefix(r.Source.GTID, "0-1-") ||
+			r.Source.Tables != 7 || !strings.Contains(r.Source.GTID, "0-1-") ||
 			strings.Join(r.Source.Skipped, " ") != "''@'192.0.2.%' 'shop-archiver'@'%'" {
 			s.Fatalf("%+v, %+v", r, r.Source)
 		}
@@ -224,8 +243,9 @@ func (s *adopting) begins() {
 		n.until("Synced", 3*time.Minute, synced(2))
 		const have = "SELECT GROUP_CONCAT(user, '@', host ORDER BY user, host) FROM mysql.global_priv WHERE user IN " +
 			"('', 'app', 'root', 'shop-archiver', 'galera-operator-replay'); SELECT status FROM information_schema.events; " +
-			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'galera_operator'"
-		s.await(i, have, "app@%,root@%,root@localhost\nENABLED\n0")
+			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'galera_operator'; " +
+			"SELECT table_name, engine FROM information_schema.tables WHERE table_name LIKE 'gtid_slave_pos%'"
+		s.await(i, have, "app@%,root@%,root@localhost\nENABLED\n0\ngtid_slave_pos\tInnoDB")
 	}
 }
 

@@ -28,7 +28,8 @@ func TestAdoptingJobs(t *testing.T) {
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Method: v1alpha1.MethodBackup,
 		RateLimit: new(resource.MustParse("2Mi")),
 		Backup:    &v1alpha1.ExternalBackup{StoreRef: v1alpha1.LocalName{Name: "old-backups"}, Path: "old/full.xb.zst"}}}
-	c.Status.Restore = &v1alpha1.RestoreStatus{Attempts: 999, ID: "external-1", History: "new"}
+	c.Status.Restore = &v1alpha1.RestoreStatus{Attempts: 999, ID: "external-1", History: "new",
+		External: &v1alpha1.ExternalStatus{GTID: "0-1-9"}}
 	ro, o := resources.Options{DefaultImage: "mariadb"}, Options{Image: "operator"}
 	for _, follow := range []bool{false, true} {
 		if x := c.Spec.BootstrapFrom.External; follow {
@@ -85,7 +86,7 @@ func TestAdoptingJobs(t *testing.T) {
 			}
 			x := asked.Inspect
 			if j == filling {
-				if x = asked.Import; x.ID != "external-1" || x.History != "new" {
+				if x = asked.Import; x.ID != "external-1" || x.History != "new" || (x.Live == "0-1-9") != follow {
 					t.Errorf("%+v", x)
 				}
 			}

@@ -90,6 +90,9 @@ func ImportBackup(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro r
 	*batchv1.Job, error) {
 	t := External(c)
 	t.ID, t.History = c.Status.Restore.ID, c.Status.Restore.History
+	if checked := c.Status.Restore.External; t.Follow && checked != nil {
+		t.Live = checked.GTID
+	}
 	meta := owned(c, "GaleraCluster", RestoreName(c, 0), c.Name, ComponentRestore, v1alpha1.LabelMember,
 		resources.PodName(c, 0))
 	return adopting(meta, c, s, task.Task{Import: &t}, longSeconds, ro, o, corev1.VolumeSource{

@@ -115,6 +115,11 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 	if err := a.refuse(version, t); err != nil {
 		return a, err
 	}
+	if t.Follow {
+		if err := refusePosition(a.GTID, t); err != nil {
+			return a, err
+		}
+	}
 	name := filepath.Join(p.work, optionFile)
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -165,12 +170,15 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 		}
 		// A node disables the events of another originator than itself when it starts.
 		err = execute(ctx, db, fmt.Sprintf("UPDATE mysql.event SET originator = %d", max(1, t.ServerID)),
-			"DROP DATABASE IF EXISTS "+agentapi.MarksDatabase, "SET GLOBAL gtid_slave_pos = ''")
-		if err == nil && t.Follow {
-			if err = external.SetPosition(ctx, db, a.GTID); err != nil {
-				err = because(task.ReasonToolFailed, err)
-			}
+			"DROP DATABASE IF EXISTS "+agentapi.MarksDatabase)
+		if err != nil {
+			return err
 		}
+		position := ""
+		if t.Follow {
+			position = a.GTID
+		}
+		err = ownPosition(ctx, db, position)
 		out = task.Source{Version: a.server(), GTID: a.GTID, Tables: have.Tables, Bytes: have.Bytes,
 			Skipped: shortened(skipped)}
 		return err

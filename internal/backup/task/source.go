@@ -21,6 +21,8 @@ type External struct {
 	Skip  []string `json:"skip,omitempty"`
 	// Follow reports whether the cluster goes on with the source's transactions after the copied moment.
 	Follow bool `json:"follow,omitempty"`
+	// Live is the gtid_binlog_pos of the server that is to be followed after a Backup, when it was checked.
+	Live string `json:"live,omitempty"`
 	// ServerID is that of all nodes, 0 for MariaDB's default; Domain the GTID domain of what they write.
 	ServerID uint32 `json:"serverID,omitempty"`
 	Domain   uint32 `json:"domain,omitempty"`

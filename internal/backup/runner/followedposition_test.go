@@ -1,0 +1,39 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// TestRefusePosition: a server is followed only from a position of all its domains, and of no other server's.
+func TestRefusePosition(t *testing.T) {
+	for _, c := range []struct{ position, live, says string }{
+		{"0-1-7", "0-1-7", ""},
+		{"0-1-7", "0-1-9", ""},
+		{"0-1-7", "0-2-9", ""}, // another server may write in the domain
+		{"0-1-7,5-9-3", "5-9-3,0-1-9", ""},
+		{"10-1-7,5-9-3", "5-9-4, 10-1-9", ""},
+		{"0-1-7", "0-1-9,5-9-3", "position 0-1-7 has nothing of the domains 5, in which the server old has written"},
+		{"1-1-500", "1-1-501,11-1-9", "nothing of the domains 11,"},
+		{"0-1-7,1-1-500", "0-1-9", "has the domains 1, in which the server old has written nothing (its gtid_binlog_pos " +
+			`is "0-1-9"): name the server that was backed up`},
+		{"1-1-500", "0-1-9", "nothing of the domains 0,"},
+		{"0-1-7", "", "name the server that was backed up"},
+		{"0-1-7,x", "0-1-7", "cannot be read"},
+		{"0-1-7", "y", "cannot be read"},
+	} {
+		err := refusePosition(c.position, task.External{Host: "old", Live: c.live})
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q, live %q: %v", c.position, c.live, err)
+			continue
+		}
+		if err == nil {
+			continue
+		}
+		if reason, final := explain(err); reason != task.ReasonImportRefused || !final {
+			t.Errorf("%q: %s, %t", c.position, reason, final)
+		}
+	}
+}
