@@ -263,8 +263,8 @@ type ExternalStatus struct {
 	// lockedMilliseconds is for how long the source's commits waited.
 	// +optional
 	LockedMilliseconds int64 `json:"lockedMilliseconds,omitempty"`
-	// skipped are accounts, and grants on what was not copied, that were left out. The last entry counts those that are
-	// not named.
+	// skipped are accounts, and grants on what was not copied, that were left out; with method: Backup also views,
+	// triggers, routines and events whose DEFINER is such an account. The last entry counts those that are not named.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=33

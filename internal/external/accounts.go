@@ -50,8 +50,9 @@ func split(all []account, skip []string) (copied []account, skipped []string) {
 }
 
 // DropOwned removes the accounts of a server that are not copied, of its physical copy: those that the operator makes,
-// and anonymous ones. It returns their names. root goes, too, but at localhost: the operator makes it, and one at
-// 127.0.0.1 would keep its old password, and be preferred to that one.
+// and anonymous ones. root goes, too, but at localhost: the operator makes it, and one at 127.0.0.1 would keep its old
+// password, and be preferred to that one. It returns the names of those that are gone, and the objects that cannot be
+// used without them. The account of the session stays.
 func DropOwned(ctx context.Context, target *sql.DB, skip []string) (dropped []string, err error) {
 	c, err := target.Conn(ctx)
 	if err != nil {
@@ -62,21 +63,61 @@ func DropOwned(ctx context.Context, target *sql.DB, skip []string) (dropped []st
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(a account) bool { return a.Name == "PUBLIC" }) // stands for every account
-	_, dropped = split(all, skip)
-	for _, a := range all {
+	var own string
+	if err := c.QueryRowContext(ctx, "SELECT CURRENT_USER()").Scan(&own); err != nil {
+		return nil, err
+	}
+	gone := owned(all, own, skip)
+	for _, a := range gone {
 		kind := "USER "
 		if a.Role {
 			kind = "ROLE "
-		}
-		if !slices.Contains(dropped, a.String()) && (a.Name != "root" || a.Host == "localhost") {
-			continue
 		}
 		if _, err := c.ExecContext(ctx, "DROP "+kind+a.String()); err != nil {
 			return nil, fmt.Errorf("dropping %s: %w", a, err)
 		}
 	}
-	return dropped, nil
+	gone = slices.DeleteFunc(gone, func(a account) bool { return a.Name == "root" && a.Host == "%" }) // it is made again
+	for _, a := range gone {
+		dropped = append(dropped, a.String())
+	}
+	orphans, err := definedBy(ctx, c, gone)
+	return append(dropped, orphans...), err
+}
+
+// owned are those of the accounts that DropOwned drops.
+func owned(all []account, own string, skip []string) (out []account) {
+	_, skipped := split(all, skip)
+	for _, a := range all {
+		switch {
+		case a.Name == "PUBLIC" || a.Name+"@"+a.Host == own: // PUBLIC stands for every account
+		case slices.Contains(skipped, a.String()) || a.Name == "root" && a.Host != "localhost":
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// definedBy names the views, routines, triggers and events with one of the accounts as DEFINER.
+func definedBy(ctx context.Context, c *sql.Conn, accounts []account) (out []string, err error) {
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	var names []string
+	for _, a := range accounts {
+		if names = append(names, a.Name+"@"+a.Host); a.Role {
+			names = append(names, a.Name)
+		}
+	}
+	in := " IN (" + list(names) + ")"
+	err = each(ctx, c, "SELECT 'view', table_schema, table_name, definer FROM information_schema.views WHERE definer"+in+
+		" UNION ALL SELECT routine_type, routine_schema, routine_name, definer FROM information_schema.routines WHERE "+
+		"definer"+in+" UNION ALL SELECT 'trigger', trigger_schema, trigger_name, definer FROM "+
+		"information_schema.triggers WHERE definer"+in+" UNION ALL SELECT 'event', event_schema, event_name, definer FROM "+
+		"information_schema.events WHERE definer"+in+" ORDER BY 2, 3, 1", func(v []string) {
+		out = append(out, fmt.Sprintf("the DEFINER %s of the %s %s.%s", v[3], strings.ToLower(v[0]), v[1], v[2]))
+	})
+	return out, err
 }
 
 // copyAccounts creates roles and accounts with their grants, by statements. It returns what was left out: accounts, and

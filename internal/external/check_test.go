@@ -132,6 +132,18 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestOwned: of a physical copy, the accounts go that the operator makes. The session's stays, and so does root at
+// localhost; one of the session's name elsewhere goes.
+func TestOwned(t *testing.T) {
+	got := owned([]account{{Name: "PUBLIC", Role: true}, {Name: "root", Host: "%"}, {Name: "root", Host: "127.0.0.1"},
+		{Name: "root", Host: "localhost"}, {Name: "mysql", Host: "localhost"}, {Name: "mariadb.sys", Host: "localhost"},
+		{Name: "galera", Host: "localhost"}, {Name: "", Host: "db"}, {Name: "replay", Host: "%"}, {Name: "app", Host: "%"},
+		{Name: "replay", Host: "localhost"}}, "replay@localhost", []string{"replay"})
+	if s := fmt.Sprint(got); s != "['root'@'%' 'root'@'127.0.0.1' 'galera'@'localhost' ''@'db' 'replay'@'%']" {
+		t.Error(s)
+	}
+}
+
 // TestValues: what is written is read as it was.
 func TestValues(t *testing.T) {
 	for _, c := range []struct {

@@ -22,6 +22,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
+// ofFollowing leaves out what is found about copies by statements only: a backup brings it along.
+func ofFollowing(found []task.Finding) []task.Finding {
+	return slices.DeleteFunc(found, func(f task.Finding) bool {
+		return f.Name == external.TableVersioned || f.Name == external.DefinitionHidden
+	})
+}
+
 // inspectBackup reports how large another server's backup is, and whether the server can be followed.
 func inspectBackup(ctx context.Context, t task.External, p places) (task.Result, error) {
 	bytes, err := p.storedBytes(ctx)
@@ -42,6 +49,7 @@ func inspectBackup(ctx context.Context, t task.External, p places) (task.Result,
 		if out, err = checkSource(ctx, source, t, version); err != nil {
 			return task.Result{}, err
 		}
+		out.Findings = ofFollowing(out.Findings)
 	}
 	out.Bytes = bytes
 	return task.Result{Source: out}, nil
@@ -164,7 +172,7 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 		if err := refuseXA(ctx, db); err != nil {
 			return err
 		}
-		skipped, err := external.DropOwned(ctx, db, append([]string{importer}, t.Skip...))
+		skipped, err := external.DropOwned(ctx, db, append([]string{importer, replayer}, t.Skip...))
 		if err != nil {
 			return because(task.ReasonToolFailed, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/external"
 )
 
 // TestRefusePosition: a server is followed only from a position of all its domains, and of no other server's.
@@ -35,5 +36,15 @@ func TestRefusePosition(t *testing.T) {
 		if reason, final := explain(err); reason != task.ReasonImportRefused || !final {
 			t.Errorf("%q: %s, %t", c.position, reason, final)
 		}
+	}
+}
+
+// TestOfFollowing: the history of tables comes along in a backup. It keeps the server from being copied by statements
+// only.
+func TestOfFollowing(t *testing.T) {
+	got := ofFollowing([]task.Finding{{Name: external.TableVersioned}, {Name: external.BinaryLogFormat},
+		{Name: external.DefinitionHidden}, {Name: external.SequenceNotSupported}})
+	if len(got) != 2 || got[0].Name != external.BinaryLogFormat || got[1].Name != external.SequenceNotSupported {
+		t.Errorf("%+v", got)
 	}
 }

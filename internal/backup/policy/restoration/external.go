@@ -73,6 +73,9 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 // foundUnsuitable reports the findings until the next check.
 func foundUnsuitable(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	s.Reason, s.Message = v1alpha1.ReasonSourceUnsuitable, Unsuitable(s.External.Findings)
+	if f.Cluster.FromBackup() != nil { // the backup itself is not judged yet
+		s.Message = "the server cannot be followed. " + all(s.External.Findings)
+	}
 	s.Attempts++
 	s.AttemptedAt = new(metav1.NewTime(f.Now))
 	return Decision{RequeueAfter: initialAttemptPause}
@@ -88,6 +91,10 @@ func becameUnsuitable(s *v1alpha1.RestoreStatus, f Facts, member string, is task
 
 // Unsuitable names all findings.
 func Unsuitable(findings []v1alpha1.ExternalFinding) string {
+	return "the source cannot be copied. " + all(findings)
+}
+
+func all(findings []v1alpha1.ExternalFinding) string {
 	var out []string
 	for _, found := range findings {
 		text := found.Name
@@ -99,7 +106,7 @@ func Unsuitable(findings []v1alpha1.ExternalFinding) string {
 		}
 		out = append(out, text+": "+found.Message)
 	}
-	return "the source cannot be copied. " + strings.Join(out, ". ") + ". The source is checked again every few minutes"
+	return strings.Join(out, ". ") + ". The source is checked again every few minutes"
 }
 
 func externalStatus(c *v1alpha1.GaleraCluster, is task.Source) *v1alpha1.ExternalStatus {
