@@ -53,6 +53,10 @@ func TestLocation(t *testing.T) {
 	found.Location = at("here")
 	lies := func(f *Facts) { f.Cluster.Status.Restore.Location = at("here") }
 	finds := func(f *Facts) { f.Find = found }
+	inspected := func(f *Facts) {
+		f.Find = done(task.Result{Source: &task.Source{Bytes: 9}})
+		f.Find.Location = at("here")
+	}
 	for name, c := range map[string]struct {
 		f             Facts
 		phase, reason string
@@ -65,6 +69,12 @@ func TestLocation(t *testing.T) {
 		"filling": {in(v1alpha1.RestoreRestoring, leads("here"), lies), v1alpha1.RestoreRestoring, "", at("here"), 3},
 		"the store leads away": {in(v1alpha1.RestoreRestoring, leads("there"), lies), v1alpha1.RestoreRestoring,
 			v1alpha1.ReasonStoreChanged, at("here"), 0},
+		"another server's, found": {moving(v1alpha1.RestoreFinding, leads("here"), inspected), v1alpha1.RestoreRestoring, "",
+			at("here"), 0},
+		"another server's, looked at elsewhere": {moving(v1alpha1.RestoreFinding, leads("there"), inspected),
+			v1alpha1.RestoreFinding, v1alpha1.ReasonStoreChanged, nil, 0},
+		"another server's, the store leads away": {moving(v1alpha1.RestoreRestoring, leads("there"), lies),
+			v1alpha1.RestoreRestoring, v1alpha1.ReasonStoreChanged, at("here"), 0},
 		"of an earlier operator": {in(v1alpha1.RestoreRestoring, leads("there")), v1alpha1.RestoreRestoring, "", nil, 3},
 	} {
 		next := c.f.Cluster.Status.DeepCopy()

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -41,6 +42,9 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case f.Blocker.Reason != "":
 		s.Reason, s.Message = f.Blocker.Reason, f.Blocker.Message
 		return Decision{RequeueAfter: whileWaiting}
+	case o.Done && location.Changed(o.Location, f.Source.Store) != "":
+		return failed(s, f, task.Result{Error: "the store was changed while the backup was looked at",
+			Reason: v1alpha1.ReasonStoreChanged}, "")
 	case o.Done && s.ObservedGeneration != f.Cluster.Generation: // the check may be of another source than the spec's now
 		s.ObservedGeneration = f.Cluster.Generation
 		s.Attempts++
@@ -53,7 +57,7 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 			return foundUnsuitable(s, f)
 		}
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreRestoring, f.Cluster.Generation
-		s.ID = externalID(f.Cluster)
+		s.ID, s.Location = externalID(f.Cluster), o.Location
 		s.History, s.Reason = history(f.Cluster, s.ID, nil), ""
 		s.Message = "filling the volume with " + describeSource(f.Cluster, s)
 		return Decision{RequeueAfter: time.Second}
