@@ -12,11 +12,12 @@ import (
 // Magic begins each chunk.
 const Magic = "XBSTCK01"
 
+// MaxPath is the length of a file's name that mbstream takes: FN_REFLEN without its end.
+const MaxPath = 511
+
 const (
 	// maxChunk bounds what mbstream has in memory.
 	maxChunk = 1 << 20
-	// maxPath is FN_REFLEN.
-	maxPath = 512
 
 	payload = 'P'
 	eof     = 'E'
@@ -34,7 +35,7 @@ func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
 // Begin begins a file.
 func (w *Writer) Begin(path string) error {
-	if path == "" || len(path) >= maxPath {
+	if path == "" || len(path) > MaxPath {
 		return errors.New("mbstream takes no file of that name: " + path)
 	}
 	w.path, w.at = path, 0

@@ -49,7 +49,7 @@ func TestWriter(t *testing.T) {
 	if order != "PPEE" || !bytes.Equal(have["shop/t.ibd"], large) {
 		t.Errorf("%s, %d bytes", order, len(have["shop/t.ibd"]))
 	}
-	for _, name := range []string{"", strings.Repeat("x", maxPath)} {
+	for _, name := range []string{"", strings.Repeat("x", MaxPath+1)} {
 		if w.Begin(name) == nil {
 			t.Errorf("a file called %.9q is begun", name)
 		}

@@ -128,6 +128,9 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 			return a, err
 		}
 	}
+	if err := dropBinlog(p.work); err != nil {
+		return a, err
+	}
 	name := filepath.Join(p.work, optionFile)
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -166,6 +166,24 @@ func readAdopted(dir string) (a adopted, err error) {
 	return a, err
 }
 
+// binlogFile matches the name of a binary log.
+var binlogFile = regexp.MustCompile(`^[^/]+\.[0-9]{6,}$`)
+
+// dropBinlog removes the server's binary log, which some releases take along: it has the server's name for it.
+func dropBinlog(dir string) error {
+	for _, of := range toolFiles("binlog_info") {
+		text, err := os.ReadFile(filepath.Join(dir, of))
+		name, _, _ := strings.Cut(string(text), "\t")
+		if err != nil || !binlogFile.MatchString(name) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // isEncrypted reports whether a file of InnoDB or of Aria is encrypted at rest.
 func isEncrypted(path string) (bool, error) {
 	name := filepath.Base(path)

@@ -217,6 +217,12 @@ func TestStoredBackup(t *testing.T) {
 	for name, text := range theirFiles() {
 		folder["b/"+name] = text
 	}
+	doubled := map[string][]byte{}
+	for name, text := range theirFiles() {
+		doubled["b//c/"+name] = text
+	}
+	// a frame whose window is 256 MiB: magic, no size of its content, the exponent 28-10
+	long := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 18 << 3}, 0x01, 0x00, 0x00)
 	without := func(name string) map[string][]byte {
 		out := maps.Clone(folder)
 		delete(out, name)
@@ -245,11 +251,17 @@ func TestStoredBackup(t *testing.T) {
 		"a folder with a slash": {folder, "b/", "", "", ""},
 		"a dump": {map[string][]byte{"s.sql": []byte("-- MariaDB dump")}, "s.sql", task.ReasonImportRefused, "",
 			"holds no stream"},
-		"an empty object":           {map[string][]byte{"s": nil}, "s", task.ReasonImportRefused, "", "holds no stream"},
-		"nothing":                   {folder, "c", task.ReasonBackupNotFound, "", "no object"},
-		"not a name's beginning":    {folder, "b/sho", task.ReasonBackupNotFound, "", "no object"},
-		"half a folder":             {without("b/xtrabackup_checkpoints"), "b", task.ReasonBackupDamaged, "", "was cut off"},
-		"one of the operator's":     {with("b/manifest.json"), "b", task.ReasonImportRefused, "", "spec.bootstrapFrom.store"},
+		"an empty object":        {map[string][]byte{"s": nil}, "s", task.ReasonImportRefused, "", "holds no stream"},
+		"nothing":                {folder, "c", task.ReasonBackupNotFound, "", "no object"},
+		"not a name's beginning": {folder, "b/sho", task.ReasonBackupNotFound, "", "no object"},
+		"half a folder": {without("b/xtrabackup_checkpoints"), "b", task.ReasonBackupDamaged, "",
+			"was cut off"},
+		"one of the operator's": {with("b/manifest.json"), "b", task.ReasonImportRefused, "",
+			"spec.bootstrapFrom.store"},
+		"a folder with two slashes":   {doubled, "b//c", "", "", ""},
+		"by zstd with a large window": {map[string][]byte{"s": long}, "s", task.ReasonImportRefused, "", "without --long"},
+		"a name that is too long": {with("b/" + strings.Repeat("x", 512)), "b", task.ReasonImportRefused, "",
+			"a name of 512 bytes"},
 		"a name that leads outside": {with("b/../x"), "b", task.ReasonImportRefused, "", "no name of a file"},
 	} {
 		bucket := memblob.OpenBucket(nil)
@@ -287,6 +299,27 @@ func TestRefusedFindings(t *testing.T) {
 	if reason, final := explain(err); reason != task.ReasonImportRefused || !final ||
 		!strings.Contains(err.Error(), "PrimaryKeyMissing: shop.a and 2 more: add one. Correct that on the server") {
 		t.Errorf("%s, %v: %v", reason, final, err)
+	}
+}
+
+// TestDropBinlog: the binary log that a backup names goes, and nothing else that it could name.
+func TestDropBinlog(t *testing.T) {
+	for name, kept := range map[string]bool{"mysql-bin.000012": false, "ibdata1": true, "shop/t.000001": true} {
+		dir := t.TempDir()
+		_ = os.Mkdir(filepath.Join(dir, "shop"), 0o750)
+		for file, text := range map[string]string{name: "x", "xtrabackup_binlog_info": name + "\t417\t3-7-20\n"} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if err := dropBinlog(dir); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != kept {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -90,6 +90,9 @@ func (b storedBackup) files(ctx context.Context) (out []storedFile, err error) {
 				continue
 			case !filepath.IsLocal(key) || path.Clean(key) != key:
 				return refusedBackup("its folder has an object %q, which is no name of a file", key)
+			case len(key) > mbstream.MaxPath:
+				return refusedBackup("its folder has an object with a name of %d bytes, and mbstream takes %d", len(key),
+					mbstream.MaxPath)
 			case len(out) == maxFiles:
 				return refusedBackup("its folder has more than %d objects", maxFiles)
 			}
@@ -126,7 +129,10 @@ func (b storedBackup) describe(ctx context.Context) (bytes int64, err error) {
 		return 0, err
 	}
 	if is {
-		_, err := b.open(ctx, o.size)
+		r, err := b.open(ctx, o.size)
+		if err == nil {
+			_ = r.Close()
+		}
 		return o.size, err
 	}
 	all, err := b.files(ctx)
@@ -159,6 +165,7 @@ func (b storedBackup) send(ctx context.Context, to io.Writer) error {
 		r, err := b.open(ctx, o.size)
 		if err == nil {
 			err = copyStored(to, r)
+			_ = r.Close()
 		}
 		if err != nil {
 			return err
@@ -176,7 +183,9 @@ func (b storedBackup) send(ctx context.Context, to io.Writer) error {
 	for _, f := range all {
 		err := w.Begin(f.key)
 		if err == nil {
-			err = copyStored(w, b.reader(ctx, b.folder()+f.key, f.size))
+			r := b.reader(ctx, b.folder()+f.key, f.size)
+			err = copyStored(w, r)
+			_ = r.Close()
 		}
 		if err == nil {
 			err = w.End()
@@ -220,54 +229,79 @@ func damagedStream(err error) error {
 }
 
 // open returns the stream in the object, decompressed: its first bytes show what it is, whatever it is called.
-func (b storedBackup) open(ctx context.Context, size int64) (io.Reader, error) {
-	plain, err := unpacked(b.reader(ctx, b.path, size))
+func (b storedBackup) open(ctx context.Context, size int64) (_ io.ReadCloser, err error) {
+	from := b.reader(ctx, b.path, size)
+	all := opened{closes: []func() error{from.Close}}
+	defer func() {
+		if err != nil {
+			_ = all.Close()
+		}
+	}()
+	plain, end, err := unpacked(from)
 	if err != nil {
 		return nil, err
 	}
+	all.Reader, all.closes = plain, append(all.closes, end)
 	head, err := plain.Peek(len(mbstream.Magic))
 	switch {
 	case isStore(err):
 		return nil, err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return nil, refusedBackup("the object %q is compressed by zstd with a window of more than %d MiB: compress it "+
+			"without --long", b.path, maxWindow>>20)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, damagedStream(fmt.Errorf("the stream cannot be decompressed: %w", err))
 	case string(head) != mbstream.Magic:
 		return nil, refusedBackup("the object %q holds no stream of mariadb-backup --stream=mbstream, in clear or "+
 			"compressed by gzip or zstd: decrypt it, or make one", b.path)
 	}
-	return plain, nil
+	return all, nil
 }
 
-// unpacked decompresses what is compressed.
-func unpacked(r io.Reader) (*bufio.Reader, error) {
+// opened is a reader with all that has to be closed after it.
+type opened struct {
+	io.Reader
+	closes []func() error
+}
+
+// Close implements io.Closer: what was opened last is closed first.
+func (o opened) Close() (err error) {
+	for _, end := range slices.Backward(o.closes) {
+		err = errors.Join(err, end())
+	}
+	return err
+}
+
+// unpacked decompresses what is compressed. end ends that.
+func unpacked(r io.Reader) (plain *bufio.Reader, end func() error, err error) {
 	from := bufio.NewReaderSize(r, 1<<20)
 	head, err := from.Peek(4)
 	switch {
 	case isStore(err):
-		return nil, err
+		return nil, nil, err
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(from)
 		if err != nil {
-			return nil, damagedStream(err)
+			return nil, nil, damagedStream(err)
 		}
-		return bufio.NewReaderSize(z, 1<<20), nil
+		return bufio.NewReaderSize(z, 1<<20), z.Close, nil
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(from, zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
-			return nil, damagedStream(err)
+			return nil, nil, damagedStream(err)
 		}
-		return bufio.NewReaderSize(z, 1<<20), nil
+		return bufio.NewReaderSize(z, 1<<20), z.IOReadCloser().Close, nil
 	}
-	return from, nil
+	return from, func() error { return nil }, nil
 }
 
 // reader reads an object to its end, at the rate of the backup. It goes on where a connection has ended.
-func (b storedBackup) reader(ctx context.Context, key string, size int64) io.Reader {
-	var r io.Reader = &resumed{ctx: ctx, bucket: b.bucket, key: key, size: size}
+func (b storedBackup) reader(ctx context.Context, key string, size int64) io.ReadCloser {
+	o := &resumed{ctx: ctx, bucket: b.bucket, key: key, size: size}
 	if b.limit != nil {
-		r = throttled{ctx, r, b.limit}
+		return opened{throttled{ctx, o, b.limit}, []func() error{o.Close}}
 	}
-	return r
+	return o
 }
 
 // resumed reads an object of a known size.
@@ -277,6 +311,15 @@ type resumed struct {
 	key      string
 	size, at int64
 	r        *blob.Reader
+}
+
+// Close implements io.Closer.
+func (o *resumed) Close() (err error) {
+	if o.r != nil {
+		err = o.r.Close()
+		o.r = nil
+	}
+	return err
 }
 
 // Read implements io.Reader.
@@ -294,7 +337,6 @@ func (o *resumed) Read(to []byte) (n int, err error) {
 				return err
 			}
 			if o.r.Size() != o.size {
-				_ = o.r.Close()
 				return changed(o.key)
 			}
 		}
@@ -302,17 +344,15 @@ func (o *resumed) Read(to []byte) (n int, err error) {
 		if n > 0 || err == nil {
 			return nil
 		}
-		_ = o.r.Close()
-		o.r = nil
+		_ = o.Close()
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // it has become shorter
 		}
 		return err
 	})
 	o.at += int64(n)
-	if o.at >= o.size && o.r != nil {
-		_ = o.r.Close()
-		o.r = nil
+	if o.at >= o.size {
+		_ = o.Close()
 	}
 	return n, err
 }
