@@ -13,8 +13,8 @@ type ExternalBackup struct {
 	// credentials.
 	// +required
 	StoreRef LocalName `json:"storeRef"`
-	// path below the store's prefix: an object with the stream of mariadb-backup --stream=mbstream, maybe compressed by
-	// gzip or zstd, or a folder with the files of a --target-dir.
+	// path below the store's prefix: an object with the stream of mariadb-backup --stream=mbstream, optionally compressed
+	// with gzip or zstd, or a folder with the files of a --target-dir.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
