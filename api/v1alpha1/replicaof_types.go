@@ -26,10 +26,10 @@ type ReplicaOf struct {
 	// NAME-source mount it, and no database pod does. It is needed for as long as the cluster follows.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
-	// replaces is the id of status.superseded: a cluster that another one has taken over from, by a planned change of sites
-	// (spec.switchSite), is to follow that one. ITS OWN DATA ARE REMOVED, WITH ITS VOLUMES, AND IT BEGINS WITH THE OTHER
-	// ONE'S NEWEST BACKUP: once that one is known to have all of its transactions, and the backup was found. It is of no
-	// meaning for a new cluster. Default: none.
+	// replaces is the id of status.superseded: a cluster that another one has taken over from, by a planned change of
+	// sites (spec.switchSite), is to follow that one. ITS OWN DATA ARE REMOVED, WITH ITS VOLUMES, AND IT BEGINS WITH THE
+	// OTHER ONE'S NEWEST BACKUP: once that one is known to have all of its transactions, and the backup was found. It
+	// is of no meaning for a new cluster. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*-[0-9a-f]{1,8}$`

@@ -30,8 +30,8 @@ const (
 	ReseedCancelled = "Cancelled"
 )
 
-// ReseedStatus is how far a cluster is whose source is copied again, or that begins anew to follow the one that has taken
-// over from it.
+// ReseedStatus is how far a cluster is whose source is copied again, or that begins anew to follow the one that has
+// taken over from it.
 type ReseedStatus struct {
 	// request is the value of the annotation galera-operator.io/reseed, or of spec.replicaOf.replaces, that is met, or was
 	// last.

@@ -11,9 +11,9 @@ package lease
 import "time"
 
 const (
-	// Every is how often the lease is renewed, Valid for how long a renewal lets a node accept writes, counted from when
-	// its agent has asked.
+	// Every is how often the lease is renewed.
 	Every = 5 * time.Second
+	// Valid is for how long a renewal lets a node accept writes, counted from when its agent has asked.
 	Valid = 30 * time.Second
 	// Closing is how long before that ends a server is made read-only. One that is not by then is killed.
 	Closing = 8 * time.Second

@@ -108,23 +108,26 @@ func TestHeldLine(t *testing.T) {
 func TestCutoverRefuses(t *testing.T) {
 	server := &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Follow: true}}
 	archive := &v1alpha1.ReplicaOf{}
+	spec := func(b *v1alpha1.BootstrapFrom, r *v1alpha1.ReplicaOf, c *v1alpha1.CutoverSpec) v1alpha1.GaleraClusterSpec {
+		return v1alpha1.GaleraClusterSpec{BootstrapFrom: b, ReplicaOf: r, Cutover: c}
+	}
 	for name, c := range map[string]struct {
 		spec        v1alpha1.GaleraClusterSpec
 		flags       cutoverFlags
 		compareOnly bool
 		want        string // "" for nothing
 	}{
-		"a server":                    {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{back: true}, false, ""},
-		"a server, compared":          {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{}, true, ""},
-		"an archive":                  {v1alpha1.GaleraClusterSpec{ReplicaOf: archive}, cutoverFlags{loss: true}, false, ""},
-		"nothing":                     {v1alpha1.GaleraClusterSpec{}, cutoverFlags{}, false, "follows nothing"},
-		"a server, accepting loss":    {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{loss: true}, false, "--accept-loss"},
-		"a server, without a record":  {v1alpha1.GaleraClusterSpec{BootstrapFrom: server}, cutoverFlags{unrecorded: true}, false, "--without-record"},
-		"an archive, back":            {v1alpha1.GaleraClusterSpec{ReplicaOf: archive}, cutoverFlags{back: true}, false, "--back"},
-		"an archive, compared":        {v1alpha1.GaleraClusterSpec{ReplicaOf: archive}, cutoverFlags{}, true, "no tables"},
-		"a server, being cut over":    {v1alpha1.GaleraClusterSpec{BootstrapFrom: server, Cutover: &v1alpha1.CutoverSpec{GTID: "0-1-9"}}, cutoverFlags{}, false, ""},
-		"an archive, being cut over":  {v1alpha1.GaleraClusterSpec{ReplicaOf: archive, Cutover: &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "u"}}, cutoverFlags{}, false, ""},
-		"an archive, another cluster": {v1alpha1.GaleraClusterSpec{ReplicaOf: archive, Cutover: &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "w"}}, cutoverFlags{}, false, "of another cluster"},
+		"a server":                   {spec(server, nil, nil), cutoverFlags{back: true}, false, ""},
+		"a server, compared":         {spec(server, nil, nil), cutoverFlags{}, true, ""},
+		"an archive":                 {spec(nil, archive, nil), cutoverFlags{loss: true}, false, ""},
+		"nothing":                    {spec(nil, nil, nil), cutoverFlags{}, false, "follows nothing"},
+		"a server, accepting loss":   {spec(server, nil, nil), cutoverFlags{loss: true}, false, "--accept-loss"},
+		"a server, without a record": {spec(server, nil, nil), cutoverFlags{unrecorded: true}, false, "--without-record"},
+		"an archive, back":           {spec(nil, archive, nil), cutoverFlags{back: true}, false, "--back"},
+		"an archive, compared":       {spec(nil, archive, nil), cutoverFlags{}, true, "no tables"},
+		"a server, being cut over":   {spec(server, nil, &v1alpha1.CutoverSpec{GTID: "0-1-9"}), cutoverFlags{}, false, ""},
+		"an archive, being cut over": {spec(nil, archive, &v1alpha1.CutoverSpec{UID: "u"}), cutoverFlags{}, false, ""},
+		"an archive, of another one": {spec(nil, archive, &v1alpha1.CutoverSpec{UID: "w"}), cutoverFlags{}, false, "another"},
 	} {
 		of := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "u"}, Spec: c.spec}
 		err := c.flags.refuses(of, c.compareOnly)

@@ -24,10 +24,10 @@ func TestRejoin(t *testing.T) {
 		"it is archived": {func(_, b *v1alpha1.GaleraCluster) {
 			b.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 		}, "", []string{`"uid":"bbbbbbbb-1"`}},
-		"it was asked": {func(a, b *v1alpha1.GaleraCluster) {
+		"it was asked": {func(a, _ *v1alpha1.GaleraCluster) {
 			a.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
 		}, "", []string{archives}},
-		"it follows": {func(a, b *v1alpha1.GaleraCluster) {
+		"it follows": {func(a, _ *v1alpha1.GaleraCluster) {
 			a.Spec.ReplicaOf, a.Status.Superseded = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}, nil
 		}, "", nil},
 		"it lacks one": {func(a, _ *v1alpha1.GaleraCluster) { a.Status.Superseded.Surplus = new(int64(1)) },

@@ -22,7 +22,7 @@ func nextLease(in Input, before string) string {
 	if !in.cluster().WantsWriteLease() {
 		return leaseUnwanted(in, before)
 	}
-	guards := func(m galera.Member, r agentapi.LeaseReport) bool { return r.Guarded && !r.Ended }
+	guards := func(_ galera.Member, r agentapi.LeaseReport) bool { return r.Guarded && !r.Ended }
 	switch before {
 	case "", v1alpha1.WriteLeaseEnding:
 		// One that receives an SST was started without it, and would have to be killed if the lease ended meanwhile.

@@ -36,11 +36,13 @@ type rules struct {
 	archiver                              func(*cluster) task.Archive
 	promotion                             func(*cluster) *task.Promotion
 	recorded                              func(*cluster, *task.Served, string) *v1alpha1.PromotionRecord
-	record                                func(context.Context, *store.Bucket, string, task.Promotion) (*task.Promotion, error)
-	steps                                 []lease.Step
-	hear                                  func(h *lease.Holder, asked, now time.Duration)
-	mayWrite                              func(lease.Taker, time.Duration) bool
-	next                                  func(lifecycle.FollowState) lifecycle.FollowAct
+
+	record func(context.Context, *store.Bucket, string, task.Promotion) (*task.Promotion, error)
+
+	steps    []lease.Step
+	hear     func(h *lease.Holder, asked, now time.Duration)
+	mayWrite func(lease.Taker, time.Duration) bool
+	next     func(lifecycle.FollowState) lifecycle.FollowAct
 	// What is no function of the product: each is false there.
 	//
 	// checksOnce has the archiver look for a promotion at its start alone, stops has it archive nothing after one.

@@ -87,29 +87,32 @@ func (r *Reconciler) unchanged(ctx context.Context, c *v1alpha1.GaleraCluster) e
 	return err
 }
 
+// checkFacts reads what the check of the source depends on, and what it has found.
+func (r *Reconciler) checkFacts(ctx context.Context, c *v1alpha1.GaleraCluster, f *restoration.ReseedFacts) error {
+	var err error
+	check := job.RecheckName(c)
+	switch {
+	case v1alpha1.Rejoins(c):
+		check = job.RefindName(c)
+		f.Source, f.Blocker, err = r.source(ctx, c)
+	case isChecking(c) && restoration.IsExternal(c):
+		f.Blocker, err = r.credentials(ctx, c)
+	default:
+		return nil
+	}
+	if err == nil && isChecking(c) {
+		f.Check, err = outcome.Of(ctx, r.Client, c, check, f.Now)
+	}
+	return err
+}
+
 func (r *Reconciler) reseedFacts(ctx context.Context, c *v1alpha1.GaleraCluster) (restoration.ReseedFacts, error) {
 	f := restoration.ReseedFacts{Cluster: c, Now: r.Now()}
-	var err error
-	if v1alpha1.Rejoins(c) {
-		if f.Source, f.Blocker, err = r.source(ctx, c); err != nil {
-			return f, err
-		}
-		if isChecking(c) {
-			f.Check, err = outcome.Of(ctx, r.Client, c, job.RefindName(c), f.Now)
-		}
-		if err != nil {
-			return f, err
-		}
-	} else if isChecking(c) && restoration.IsExternal(c) {
-		if f.Blocker, err = r.credentials(ctx, c); err != nil {
-			return f, err
-		}
-		if f.Check, err = outcome.Of(ctx, r.Client, c, job.RecheckName(c), f.Now); err != nil {
-			return f, err
-		}
+	if err := r.checkFacts(ctx, c, &f); err != nil {
+		return f, err
 	}
 	set := &appsv1.StatefulSet{}
-	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.StatefulSetName(c)}, set)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.StatefulSetName(c)}, set)
 	switch {
 	case err == nil && metav1.IsControlledBy(set, c):
 		f.Set = set

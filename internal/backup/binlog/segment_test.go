@@ -47,12 +47,12 @@ func TestLastAtLeast(t *testing.T) {
 		h    Head
 		want int64
 	}{
-		"nothing is known":                  {Head{Last: GTID{Seq: 12}, Transactions: 2}, 0},
-		"after what was there before":       {Head{Last: GTID{Seq: 12}, Transactions: 2, PreviousHeld: 100}, 102},
-		"by its own":                        {Head{Last: GTID{Seq: 12}, Anchors: []Anchor{{11, 107}}, PreviousHeld: 100}, 108},
-		"by its own, with statements first": {Head{Last: GTID{Seq: 12}, Anchors: []Anchor{{12, 107}}, PreviousHeld: 100}, 107},
-		"it goes on in another line":        {Head{Last: GTID{Seq: 12}, Continues: true, PreviousHeld: 100}, 100},
-		"it begins":                         {Head{Last: GTID{Seq: 12}, Begins: true, Seqno: 100}, 0},
+		"nothing is known":             {Head{Last: GTID{Seq: 12}, Transactions: 2}, 0},
+		"after what was there before":  {Head{Last: GTID{Seq: 12}, Transactions: 2, PreviousHeld: 100}, 102},
+		"by its own":                   {Head{Last: GTID{Seq: 12}, Anchors: []Anchor{{11, 107}}, PreviousHeld: 100}, 108},
+		"by its own, statements first": {Head{Last: GTID{Seq: 12}, Anchors: []Anchor{{12, 107}}, PreviousHeld: 100}, 107},
+		"it goes on in another line":   {Head{Last: GTID{Seq: 12}, Continues: true, PreviousHeld: 100}, 100},
+		"it begins":                    {Head{Last: GTID{Seq: 12}, Begins: true, Seqno: 100}, 0},
 	} {
 		if have := c.h.LastAtLeast(); have != c.want {
 			t.Errorf("%s: %d", name, have)

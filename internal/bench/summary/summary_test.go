@@ -200,7 +200,7 @@ func TestVerdictOfComparisons(t *testing.T) {
 	if got := Verdict(alone, comparisons); got != want {
 		t.Errorf("got %q", got)
 	}
-	arms := append(alone, v1alpha1.BenchmarkResult{Workload: "direct", Arm: "plain", Metric: "tps",
+	arms := append(slices.Clone(alone), v1alpha1.BenchmarkResult{Workload: "direct", Arm: "plain", Metric: "tps",
 		OverheadPercent: "1", OverheadLow: "1", OverheadHigh: "1", Significant: new(true)})
 	if got := Verdict(arms, comparisons); got != "plain: −1.0 % tps (±0.0)" {
 		t.Errorf("got %q", got)

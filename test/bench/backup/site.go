@@ -105,7 +105,7 @@ func (s *sites) account(ctx context.Context) error {
 	return s.kube.Until(ctx, "the account is made", patience, func(ctx context.Context) (bool, string, error) {
 		b, err := harness.ReadBinding(ctx, s.first, s.namespace, u.Name)
 		if err != nil {
-			return false, err.Error(), nil
+			return false, err.Error(), nil //nolint:nilerr // it is asked again
 		}
 		err = s.kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace,
 			Name: streamSecret}, Data: b.Data})

@@ -80,9 +80,9 @@ func table(all []tried) string {
 	for i, t := range all {
 		out.WriteString(t.line(significant[i]) + "\n")
 	}
-	fmt.Fprintf(&out, "\nThe change in transactions is the geometric mean of the ratios within turns. Its interval holds it "+
-		"with 95 %%\nconfidence at least (Student's t). Significant is what Holm's correction for all %d comparisons "+
-		"leaves. CPU and\nswitches are those of a transaction on all nodes; medians.\n", len(all))
+	fmt.Fprintf(&out, "\nThe change in transactions is the geometric mean of the ratios within turns. Its interval "+
+		"holds it with 95 %%\nconfidence at least (Student's t). Significant is what Holm's correction for all %d "+
+		"comparisons leaves. CPU and\nswitches are those of a transaction on all nodes; medians.\n", len(all))
 	return out.String()
 }
 

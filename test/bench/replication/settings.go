@@ -52,8 +52,8 @@ var variants = []variant{
 	{"nodes pinned to a processor each", func(k *kind) { k.pinned = true }},
 }
 
-// order is that of n arms in a turn. In 2n turns each is twice at every place, and of two or three each is equally often
-// directly after every other one.
+// order is that of n arms in a turn. In 2n turns each is twice at every place, and of two or three each is equally
+// often directly after every other one.
 func order(turn, n int) []int {
 	out := make([]int, n)
 	for i := range out {

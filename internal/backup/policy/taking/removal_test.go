@@ -238,7 +238,7 @@ func TestKept(t *testing.T) {
 			backup(func(*v1alpha1.GaleraBackup) {})(r)
 			r.Backup.Status.ID = ID(&r.Backups[0])
 		}, "other/it"},
-		"the archive's base":       {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x") }), "archive of the cluster demo/shop continues from it"},
+		"the archive's base":       {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x") }), "demo/shop continues"},
 		"that of another one":      {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x"); c.Namespace = "prod" }), "cluster prod/shop continues"},
 		"the archive has another":  {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "y") }), ""},
 		"the base is not known":    {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "") }), "is not known yet"},
