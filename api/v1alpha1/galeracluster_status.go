@@ -62,7 +62,8 @@ type GaleraClusterStatus struct {
 	// +optional
 	Backup *ArchiveStatus `json:"backup,omitempty"`
 
-	// endedArchive is what points in time need of archives that were turned off. Absent once their windows have passed.
+	// endedArchive is what points in time need of archives that were turned off. Absent a day after their windows have
+	// passed.
 	// +optional
 	EndedArchive *EndedArchive `json:"endedArchive,omitempty"`
 

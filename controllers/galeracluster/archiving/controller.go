@@ -104,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := c.DeepCopy()
 	ask := archival.Decide(next.Status.Backup, f)
-	next.Status.EndedArchive = archival.Ended(next.Status.EndedArchive, r.Today())
+	next.Status.EndedArchive = archival.Remembered(next.Status.EndedArchive, r.Today())
 	archival.Supersede(next, f.Archived)
 	f.Ends, f.Alike = r.ends(c)
 	if lost, err := r.lost(ctx, c); err != nil || lost {
@@ -276,8 +276,8 @@ func (r *Reconciler) removeFailed(ctx context.Context, b *v1alpha1.GaleraBackup)
 // end removes the archiver. What lies in the store stays, and the status names what the window of that needs yet: until
 // status.endedArchive does, status.backup does.
 func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if c.Status.Backup == nil && equality.Semantic.DeepEqual(c.Status.EndedArchive, archival.Ended(c.Status.EndedArchive,
-		r.Today())) {
+	if c.Status.Backup == nil && equality.Semantic.DeepEqual(c.Status.EndedArchive,
+		archival.Remembered(c.Status.EndedArchive, r.Today())) {
 		return nil
 	}
 	s := &v1alpha1.GaleraBackupStore{}

@@ -20,8 +20,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// TestWhatAnArchiveThatIsOffNeeds: what points in time need stays known when point in time is turned off, for the window
-// of the archive and the store, and when it is turned on again. A later archive says nothing of it before it has looked.
+// TestWhatAnArchiveThatIsOffNeeds: what points in time need stays known when point in time is turned off, for the
+// window of the archive and the store, and when it is turned on again. A later archive says nothing of it before it
+// has looked.
 func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -99,12 +100,12 @@ func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 		!e.Needed[0].Until.Equal(&until) || e.Needed[1].Until.Equal(&until) {
 		t.Errorf("off again: %+v", e)
 	}
-	today = today.Add(2 * time.Hour)
+	today = c.Status.EndedArchive.Needed[1].Until.Add(24 * time.Hour)
 	pass()
 	if e := c.Status.EndedArchive; e == nil || len(e.Needed) != 1 || e.Needed[0].ID != "c" {
 		t.Errorf("after the window of the first: %+v", e)
 	}
-	today = until.Time
+	today = until.Add(24 * time.Hour)
 	pass()
 	if c.Status.EndedArchive != nil {
 		t.Errorf("after the window: %+v", c.Status.EndedArchive)

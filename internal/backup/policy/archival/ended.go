@@ -35,7 +35,7 @@ func Window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) (out time.
 // until that has passed. nil for nothing. An archive that ended before may need more, also in another store. What ended
 // long ago goes by the earlier of the clocks, today, and what ends now by the later, since neither may be right.
 func TurnOff(c *v1alpha1.GaleraCluster, window time.Duration, today, late time.Time) *v1alpha1.EndedArchive {
-	before, a := Ended(c.Status.EndedArchive, today), c.Status.Backup
+	before, a := Remembered(c.Status.EndedArchive, today), c.Status.Backup
 	if a == nil {
 		return before
 	}
@@ -56,29 +56,52 @@ func TurnOff(c *v1alpha1.GaleraCluster, window time.Duration, today, late time.T
 	if before != nil {
 		add(out, before)
 	}
+	limit(out)
 	return out
 }
 
-// add adds what archives need that have ended before. Of a backup that several need, the latest time counts; of more
-// than are named, those whose time passes first go unnamed.
+// add adds what archives need that have ended before. A base is of one session of archiving, so one that an earlier
+// archive has needed is of no use to this one: it stays for the window that its own has had, or for what this one's was
+// longer.
 func add(to, before *v1alpha1.EndedArchive) {
-	to.Until = *latest(&to.Until, &before.Until)
+	more := max(0, to.Window.Duration-before.Window.Duration)
+	longer := func(t *metav1.Time) *metav1.Time {
+		if t == nil {
+			return nil
+		}
+		return new(metav1.NewTime(t.Add(more)))
+	}
+	to.Until = *latest(&to.Until, longer(&before.Until))
 	to.Window.Duration = max(to.Window.Duration, before.Window.Duration)
-	to.UnnamedUntil = latest(to.UnnamedUntil, before.UnnamedUntil)
+	to.UnnamedUntil = latest(to.UnnamedUntil, longer(before.UnnamedUntil))
 	for _, b := range before.Needed {
+		b.Until = *longer(&b.Until)
 		i := slices.IndexFunc(to.Needed, func(o v1alpha1.NeededBackup) bool { return o.ID == b.ID })
 		if i < 0 {
 			to.Needed = append(to.Needed, b)
 		} else {
-			to.Needed[i].Until = *latest(&to.Needed[i].Until, &b.Until)
+			to.Needed[i] = b
 		}
 	}
+}
+
+// limit has no more backups named than the status may. Those whose time passes first go unnamed.
+func limit(to *v1alpha1.EndedArchive) {
 	if len(to.Needed) <= v1alpha1.MaxNeeded {
 		return
 	}
 	slices.SortStableFunc(to.Needed, func(a, b v1alpha1.NeededBackup) int { return b.Until.Compare(a.Until.Time) })
 	to.UnnamedUntil = latest(to.UnnamedUntil, &to.Needed[v1alpha1.MaxNeeded].Until)
 	to.Needed = to.Needed[:v1alpha1.MaxNeeded]
+}
+
+// remembered is for how long a backup is named that no point in time needs any more. The archive that was turned on
+// again may name it until its next survey: were it forgotten, that would count as the need of another window.
+const remembered = 24 * time.Hour
+
+// Remembered is what the status has of archives that have ended: also, for a day, what is not needed any more.
+func Remembered(e *v1alpha1.EndedArchive, today time.Time) *v1alpha1.EndedArchive {
+	return Ended(e, today.Add(-remembered))
 }
 
 // Ended is what is known of archives that have ended, without those whose window has passed by the earlier of the

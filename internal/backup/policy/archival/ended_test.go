@@ -20,7 +20,7 @@ func in(hours int) metav1.Time { return metav1.NewTime(endedNow.Add(time.Duratio
 
 // needing are archives that were turned off, which need backups for a number of hours.
 func needing(left int, ids ...string) *v1alpha1.EndedArchive {
-	e := &v1alpha1.EndedArchive{Until: in(left), Window: metav1.Duration{Duration: time.Hour}}
+	e := &v1alpha1.EndedArchive{Until: in(left), Window: metav1.Duration{Duration: 50 * time.Hour}}
 	for _, id := range ids {
 		e.Needed = append(e.Needed, v1alpha1.NeededBackup{ID: id, Until: in(left)})
 	}
@@ -62,6 +62,10 @@ func TestTurnOff(t *testing.T) {
 		e.UnnamedUntil = new(in(left))
 		return e
 	}
+	shorter := func(e *v1alpha1.EndedArchive) *v1alpha1.EndedArchive {
+		e.Window.Duration = 10 * time.Hour
+		return e
+	}
 	for name, c := range map[string]struct {
 		archive *v1alpha1.ArchiveStatus
 		before  *v1alpha1.EndedArchive
@@ -78,15 +82,20 @@ func TestTurnOff(t *testing.T) {
 			nil, "53 a:53"},
 		"it is behind":                   {through(-3), nil, "50 a:50"},
 		"it has ended before":            {nil, needing(1, "a"), "1 a:1"},
-		"its window has passed":          {nil, needing(0, "a"), ""},
-		"it was turned on again":         {needs("b"), needing(1, "a", "b"), "50 b:50 a:1"},
+		"its window has passed":          {nil, needing(-24, "a"), ""},
+		"it was turned on again":         {needs("b"), needing(1, "a"), "50 b:50 a:1"},
+		"what an earlier one has needed": {needs("b", "a"), needing(1, "a"), "50 b:50 a:1"},
+		"whose window was shorter":       {needs("b", "a"), shorter(unnamed(2, needing(1, "a"))), "50 b:50 a:41 others:42"},
 		"an earlier window passes later": {needs("b"), needing(60, "a", "b"), "60 b:60 a:60"},
 		"and nothing is known of that":   {&v1alpha1.ArchiveStatus{}, needing(1, "a"), "50 a:1 others:50"},
-		"long ago":                       {needs("b"), needing(-1, "a"), "50 b:50"},
+		"long ago":                       {needs("b"), needing(-24, "a"), "50 b:50"},
+		"and it is named once more":      {needs("b", "a"), needing(-23, "a"), "50 b:50 a:-23"},
 		"others are needed longer":       {needs("b"), unnamed(60, needing(70, "a")), "70 b:50 a:70 others:60"},
-		"they were":                      {needs("b"), unnamed(0, needing(60)), "60 b:50"},
+		"they were":                      {needs("b"), unnamed(-24, needing(60)), "60 b:50"},
 		"as many as are named":           {needs(many[1:]...), nil, "50 " + strings.Join(many[1:], ":50 ") + ":50"},
-		"there may be more":              {needs(many...), nil, "50 " + strings.Join(many, ":50 ") + ":50 others:50"},
+		"and its base": {&v1alpha1.ArchiveStatus{Base: "a", Needed: many}, nil, "50 a:50 " +
+			strings.Join(many[:v1alpha1.MaxNeeded-1], ":50 ") + ":50 others:50"},
+		"there may be more": {needs(many...), nil, "50 " + strings.Join(many, ":50 ") + ":50 others:50"},
 		"the first that passes goes unnamed": {needs(many[1:]...), needing(1, "a", "b"), "50 " +
 			strings.Join(many[1:], ":50 ") + ":50 a:1 others:1"},
 		"not the latest": {needs(many[1:]...), needing(60, "a", "b"), "60 a:60 b:60 " +
@@ -110,15 +119,19 @@ func TestTurnOff(t *testing.T) {
 	}
 }
 
-// TestOftenTurnedOff: an archive that is turned off each night names as many as its window has, and no more.
+// TestOftenTurnedOff: an archive that is turned off each night names as many as its window has, and no more. Its last
+// session names the bases of earlier ones as well.
 func TestOftenTurnedOff(t *testing.T) {
 	c, now := &v1alpha1.GaleraCluster{}, endedNow
 	for night := range 300 {
-		c.Status.Backup = &v1alpha1.ArchiveStatus{Needed: []string{fmt.Sprint("base-", night)}}
+		c.Status.Backup = &v1alpha1.ArchiveStatus{}
+		for of := max(0, night-30); of <= night; of++ {
+			c.Status.Backup.Needed = append(c.Status.Backup.Needed, fmt.Sprint("base-", of))
+		}
 		c.Status.EndedArchive = TurnOff(c, 720*time.Hour, now, now)
 		now = now.Add(24 * time.Hour)
 	}
-	if e := c.Status.EndedArchive; len(e.Needed) != 30 || e.UnnamedUntil != nil {
+	if e := c.Status.EndedArchive; len(e.Needed) != 31 || e.UnnamedUntil != nil {
 		t.Errorf("%d are named, others until %s", len(e.Needed), e.UnnamedUntil)
 	}
 }
