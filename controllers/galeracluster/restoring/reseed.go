@@ -90,10 +90,10 @@ func (r *Reconciler) unchanged(ctx context.Context, c *v1alpha1.GaleraCluster) e
 // checkFacts reads what the check of the source depends on, and what it has found.
 func (r *Reconciler) checkFacts(ctx context.Context, c *v1alpha1.GaleraCluster, f *restoration.ReseedFacts) error {
 	var err error
-	check := job.RecheckName(c)
+	check := job.RecheckName
 	switch {
 	case v1alpha1.Rejoins(c):
-		check = job.RefindName(c)
+		check = job.RefindName
 		f.Source, f.Blocker, err = r.source(ctx, c)
 	case isChecking(c) && restoration.IsExternal(c):
 		f.Blocker, err = r.credentials(ctx, c)
@@ -101,7 +101,7 @@ func (r *Reconciler) checkFacts(ctx context.Context, c *v1alpha1.GaleraCluster, 
 		return nil
 	}
 	if err == nil && isChecking(c) {
-		f.Check, err = outcome.Of(ctx, r.Client, c, check, f.Now)
+		f.Check, err = outcome.Of(ctx, r.Client, c, check(c), f.Now)
 	}
 	return err
 }

@@ -62,8 +62,8 @@ func refuseLacking(ctx context.Context, db *sql.DB, dir string) error {
 // auxiliary matches what InnoDB has of its own for a full-text index, and has no definition.
 var auxiliary = regexp.MustCompile(`(?i)/FTS_[0-9a-f]{16}_`)
 
-// base is the name of the table that a partition is one of.
-func base(name string) string {
+// tableOf is the name of the table that a partition is one of.
+func tableOf(name string) string {
 	if i := strings.Index(strings.ToLower(name), "#p#"); i > 0 {
 		return name[:i]
 	}
@@ -92,13 +92,13 @@ func lackingFiles(all []noted, files []string) error {
 		if file := t.Name + ".ibd"; !t.System && !have[file] {
 			*to = append(*to, file)
 		}
-		if file := base(t.Name) + ".frm"; !index && !have[file] {
+		if file := tableOf(t.Name) + ".frm"; !index && !have[file] {
 			*to = append(*to, file)
 		}
 	}
 	for _, f := range files { // one without a definition is no table, but a file that the server has left there
 		name, is := strings.CutSuffix(f, ".ibd")
-		if is && !known[name] && !temporary(name) && have[base(name)+".frm"] {
+		if is && !known[name] && !temporary(name) && have[tableOf(name)+".frm"] {
 			unknown = append(unknown, f)
 		}
 	}
