@@ -208,10 +208,11 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, el
 			return fmt.Errorf("%w: it names the table %s, which it was not asked for", errImplausible, t)
 		}
 		var r map[string]sql.NullString
-		if r, err = row(ctx, c, "SHOW CREATE TABLE "+t.quoted()); err == nil {
-			t.Create = r["create table"].String
-			err = plausible("TABLE", t.Object)
+		if r, err = row(ctx, c, "SHOW CREATE TABLE "+t.quoted()); err != nil {
+			return fmt.Errorf("the table %s: %w", t, err)
 		}
+		t.Create = r["create table"].String
+		err = plausible("TABLE", t.Object)
 	}
 	return err
 }
