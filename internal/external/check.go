@@ -46,6 +46,10 @@ type Wanted struct {
 	Version string
 	// VolumeBytes is the size of its volumes.
 	VolumeBytes int64
+	// Files reports whether it begins with the source's files, and not with a copy by statements, and LowerCase is its
+	// lower_case_table_names then: files keep the names as the source has written them.
+	Files     bool
+	LowerCase int
 }
 
 // Names of findings.
@@ -265,7 +269,10 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 			"table")
 		return out
 	}
-	if f.LowerCase != 0 {
+	if why := lowerCaseOfFiles(f.LowerCase, w.LowerCase); w.Files && why != "" {
+		add(NamesLowerCase, why)
+	}
+	if f.LowerCase != 0 && !w.Files {
 		add(NamesLowerCase, fmt.Sprintf("the source has lower_case_table_names=%d, and the cluster 0: names that "+
 			"applications write in another case would not be found. Correct the applications, copy to a server with 0 first, "+
 			"or import a dump", f.LowerCase))
@@ -284,6 +291,18 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 			"give the cluster at least %d MiB", bytes>>20, w.VolumeBytes>>20, need>>20+1))
 	}
 	return out
+}
+
+// lowerCaseOfFiles returns why a cluster cannot begin with files of another lower_case_table_names, "" if it can.
+func lowerCaseOfFiles(source, cluster int) string {
+	switch {
+	case source > 1:
+		return fmt.Sprintf("the source has lower_case_table_names=%d, which no server on Linux has: import a dump", source)
+	case source != cluster:
+		return fmt.Sprintf("the source has lower_case_table_names=%d, and the cluster %d, which would not find tables by "+
+			"their names: set lower_case_table_names: %d in spec.mariadb.config", source, cluster, source)
+	}
+	return ""
 }
 
 func checkTables(inv Inventory) (out []task.Finding) {

@@ -179,3 +179,25 @@ func TestChanged(t *testing.T) {
 		t.Error("what was created, or dropped, is not seen")
 	}
 }
+
+// TestNamesOfFiles: files keep the names of tables as their server has written them, and need its setting.
+func TestNamesOfFiles(t *testing.T) {
+	for _, c := range []struct {
+		source, cluster int
+		says            string // "" for no finding
+	}{
+		{0, 0, ""},
+		{1, 1, ""},
+		{1, 0, "lower_case_table_names=1, and the cluster 0, which"},
+		{0, 1, "set lower_case_table_names: 0 in spec.mariadb.config"},
+		{2, 2, "no server on Linux has"},
+	} {
+		f := Facts{Version: "11.8.3-MariaDB", LowerCase: c.source,
+			Inventory: Inventory{Databases: []Object{{Database: "shop"}}}}
+		found := Check(f, Wanted{Version: "11.8.9-MariaDB", Files: true, LowerCase: c.cluster})
+		if len(found) > 0 != (c.says != "") || len(found) > 0 && (found[0].Name != NamesLowerCase ||
+			!strings.Contains(found[0].Message, c.says)) {
+			t.Errorf("%d of %d: %+v", c.source, c.cluster, found)
+		}
+	}
+}

@@ -50,6 +50,12 @@ func effective(settings map[string]string) map[string]string {
 	return out
 }
 
+// LowerCaseTableNames is the server's lower_case_table_names with settings.
+func LowerCaseTableNames(settings map[string]string) int {
+	n, _ := strconv.Atoi(effective(settings)["lower-case-table-names"]) // the server takes what is no number for 0
+	return n
+}
+
 // number writes a size as plain bytes: 16k and 16384 are the same. Any other value stays.
 func number(value string) string {
 	if n, ok := Bytes(value); ok {

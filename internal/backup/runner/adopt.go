@@ -46,7 +46,7 @@ func inspectBackup(ctx context.Context, t task.External, p places) (task.Result,
 			return task.Result{}, err
 		}
 		defer func() { _ = source.Close() }()
-		if out, err = checkSource(ctx, source, t, version); err != nil {
+		if out, err = checkSource(ctx, source, t, wanted(t, version)); err != nil {
 			return task.Result{}, err
 		}
 		out.Findings = ofFollowing(out.Findings)

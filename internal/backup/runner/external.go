@@ -44,12 +44,18 @@ func inspectSource(ctx context.Context, t task.External, p places) (task.Result,
 		return task.Result{}, err
 	}
 	defer func() { _ = source.Close() }()
-	out, err := checkSource(ctx, source, t, version)
+	out, err := checkSource(ctx, source, t, wanted(t, version))
 	return task.Result{Source: out}, err
 }
 
-func checkSource(ctx context.Context, source *sql.DB, t task.External, version string) (*task.Source, error) {
-	out, err := external.Inspect(ctx, source, options(t), external.Wanted{Version: version, VolumeBytes: t.VolumeBytes})
+// wanted is what a source is checked for.
+func wanted(t task.External, version string) external.Wanted {
+	return external.Wanted{Version: version, VolumeBytes: t.VolumeBytes, Files: t.Backup != "",
+		LowerCase: mycnf.LowerCaseTableNames(t.Settings)}
+}
+
+func checkSource(ctx context.Context, source *sql.DB, t task.External, w external.Wanted) (*task.Source, error) {
+	out, err := external.Inspect(ctx, source, options(t), w)
 	if err != nil {
 		return nil, explained(err)
 	}
@@ -112,7 +118,7 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 		return task.Result{}, err
 	}
 	defer func() { _ = source.Close() }()
-	have, err := checkSource(ctx, source, t, version)
+	have, err := checkSource(ctx, source, t, wanted(t, version))
 	switch {
 	case err != nil:
 		return task.Result{}, err

@@ -39,6 +39,23 @@ func TestRefusePosition(t *testing.T) {
 	}
 }
 
+// TestWanted: a backup's server is compared with the cluster's settings.
+func TestWanted(t *testing.T) {
+	settings := map[string]string{"loose-lower-case-table-names": "1"}
+	for _, c := range []struct {
+		t    task.External
+		want external.Wanted
+	}{
+		{task.External{Backup: "b", Settings: settings}, external.Wanted{Version: "v", Files: true, LowerCase: 1}},
+		{task.External{Backup: "b"}, external.Wanted{Version: "v", Files: true}},
+		{task.External{VolumeBytes: 7}, external.Wanted{Version: "v", VolumeBytes: 7}},
+	} {
+		if got := wanted(c.t, "v"); got != c.want {
+			t.Errorf("%+v: %+v", c.t, got)
+		}
+	}
+}
+
 // TestOfFollowing: the history of tables comes along in a backup. It keeps the server from being copied by statements
 // only.
 func TestOfFollowing(t *testing.T) {

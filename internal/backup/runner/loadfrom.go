@@ -28,7 +28,7 @@ func loadSource(ctx context.Context, t task.Load, to tables.Target) (task.Result
 	if err := to.DB.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return task.Result{}, loadError(err)
 	}
-	have, err := checkSource(ctx, source, *t.From, version)
+	have, err := checkSource(ctx, source, *t.From, wanted(*t.From, version))
 	switch {
 	case err != nil:
 		return task.Result{}, err
