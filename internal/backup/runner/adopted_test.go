@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -233,6 +234,7 @@ func TestStoredBackup(t *testing.T) {
 		out[name] = []byte("{}")
 		return out
 	}
+	later := []string{"an empty object", "an object's beginning", "nothing", "not a name's beginning", "half a folder"}
 	for name, c := range map[string]struct {
 		objects map[string][]byte
 		path    string
@@ -251,7 +253,9 @@ func TestStoredBackup(t *testing.T) {
 		"a folder with a slash": {folder, "b/", "", "", ""},
 		"a dump": {map[string][]byte{"s.sql": []byte("-- MariaDB dump")}, "s.sql", task.ReasonImportRefused, "",
 			"holds no stream"},
-		"an empty object":        {map[string][]byte{"s": nil}, "s", task.ReasonImportRefused, "", "holds no stream"},
+		"an empty object": {map[string][]byte{"s": nil}, "s", task.ReasonBackupDamaged, "", "has 0 bytes"},
+		"an object's beginning": {map[string][]byte{"s": []byte(mbstream.Magic[:7])}, "s", task.ReasonBackupDamaged, "",
+			"has 7 bytes"},
 		"nothing":                {folder, "c", task.ReasonBackupNotFound, "", "no object"},
 		"not a name's beginning": {folder, "b/sho", task.ReasonBackupNotFound, "", "no object"},
 		"half a folder": {without("b/xtrabackup_checkpoints"), "b", task.ReasonBackupDamaged, "",
@@ -272,7 +276,7 @@ func TestStoredBackup(t *testing.T) {
 		}
 		b := storedBackup{bucket: bucket, path: c.path, limit: limiter(1 << 30)}
 		size, err := b.describe(t.Context())
-		if reason, final := explain(err); reason != c.reason || name == "half a folder" && final ||
+		if reason, final := explain(err); reason != c.reason || c.reason != "" && final == slices.Contains(later, name) ||
 			err != nil && !strings.Contains(err.Error(), c.says) || err == nil && size <= 0 {
 			t.Errorf("%s: %d, %q: %v", name, size, reason, err)
 		}
@@ -382,6 +386,77 @@ func TestChangedWhileRead(t *testing.T) {
 			t.Errorf("%s: %q, %v: %v", name, reason, final, err)
 		}
 		_ = bucket.Close()
+	}
+}
+
+// TestDamagedWhileRead: a stream that is damaged is so for good, but not if it has changed while it was read.
+func TestDamagedWhileRead(t *testing.T) {
+	var gz bytes.Buffer
+	packed := gzip.NewWriter(&gz)
+	w := mbstream.NewWriter(packed)
+	_ = w.Begin("ibdata1")
+	_, _ = w.Write(page(false))
+	_ = w.End()
+	_ = packed.Close()
+	whole := bytes.Clone(gz.Bytes())
+	for name, c := range map[string]struct {
+		change func(b *blob.Bucket) error
+		final  bool
+		says   string
+	}{
+		"cut off": {func(*blob.Bucket) error { return nil }, true, "cannot be read to its end"},
+		"uploaded": {func(b *blob.Bucket) error { return b.WriteAll(t.Context(), "s", whole, nil) }, false,
+			"was changed"},
+		"removed": {func(b *blob.Bucket) error { return b.Delete(t.Context(), "s") }, false, "was changed"},
+	} {
+		bucket := memblob.OpenBucket(nil)
+		if err := bucket.WriteAll(t.Context(), "s", whole[:len(whole)-4], nil); err != nil {
+			t.Fatal(err)
+		}
+		b := storedBackup{bucket: bucket, path: "s"}
+		err := b.send(t.Context(), &meanwhile{do: func() {
+			if err := c.change(bucket); err != nil {
+				t.Error(err)
+			}
+		}})
+		if reason, final := explain(err); reason != task.ReasonBackupDamaged || final != c.final ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q, %v: %v", name, reason, final, err)
+		}
+		_ = bucket.Close()
+	}
+}
+
+// TestOfChanged: what was found in an object counts as long as it is the same one.
+func TestOfChanged(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	if err := bucket.WriteAll(t.Context(), "s", []byte("x"), nil); err != nil {
+		t.Fatal(err)
+	}
+	b := storedBackup{bucket: bucket, path: "s"}
+	now, _, err := b.stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := now
+	before.modified--
+	refused, passing := refusedBackup("it holds no stream"), because(task.ReasonDiskFull, io.ErrShortWrite)
+	for i, c := range []struct {
+		was  storedFile
+		err  error
+		same bool // the error is the same
+	}{
+		{now, nil, true},
+		{now, refused, true},
+		{before, refused, false},
+		{before, nil, false},
+		{before, passing, true},
+	} {
+		err := b.ofChanged(t.Context(), c.was, c.err)
+		if _, final := explain(err); errors.Is(err, c.err) != c.same || !c.same && (err == nil || final) {
+			t.Errorf("%d: %v", i, err)
+		}
 	}
 }
 

@@ -132,8 +132,9 @@ func (b storedBackup) describe(ctx context.Context) (bytes int64, err error) {
 		r, err := b.open(ctx, o.size)
 		if err == nil {
 			_ = r.Close()
+			return o.size, nil
 		}
-		return o.size, err
+		return 0, b.ofChanged(ctx, o, err)
 	}
 	all, err := b.files(ctx)
 	if err != nil {
@@ -167,13 +168,7 @@ func (b storedBackup) send(ctx context.Context, to io.Writer) error {
 			err = copyStored(to, r)
 			_ = r.Close()
 		}
-		if err != nil {
-			return err
-		}
-		if now, still, err := b.stream(ctx); err != nil || !still || now != o {
-			return cmp.Or(err, changed(b.path))
-		}
-		return nil
+		return b.ofChanged(ctx, o, err)
 	}
 	all, err := b.files(ctx)
 	if err != nil {
@@ -198,6 +193,18 @@ func (b storedBackup) send(ctx context.Context, to io.Writer) error {
 		return cmp.Or(err, changed(b.path))
 	}
 	return nil
+}
+
+// ofChanged is the end of an attempt at an object: of one that has changed meanwhile nothing is known for good, not
+// even that it is damaged.
+func (b storedBackup) ofChanged(ctx context.Context, was storedFile, err error) error {
+	if _, final := explain(err); err != nil && !final {
+		return err
+	}
+	if now, still, failed := b.stream(ctx); failed != nil || !still || now != was {
+		return cmp.Or(failed, changed(b.path))
+	}
+	return err
 }
 
 // changed is the failure of an attempt at what another program has written to meanwhile. The next one reads it anew.
@@ -230,6 +237,10 @@ func damagedStream(err error) error {
 
 // open returns the stream in the object, decompressed: its first bytes show what it is, whatever it is called.
 func (b storedBackup) open(ctx context.Context, size int64) (_ io.ReadCloser, err error) {
+	if size < int64(len(mbstream.Magic)) {
+		return nil, because(task.ReasonBackupDamaged, fmt.Errorf("the object %q has %d bytes, and no backup is as small: "+
+			"wait until all of it is uploaded, or upload it again", b.path, size))
+	}
 	from := b.reader(ctx, b.path, size)
 	all := opened{closes: []func() error{from.Close}}
 	defer func() {
