@@ -155,10 +155,14 @@ func (p places) storedBytes(ctx context.Context) (int64, error) {
 // refusedTables are findings about tables that no node would have, or keep, as the others do.
 var refusedTables = []string{external.EngineNotReplicated, external.PrimaryKeyMissing, external.SequenceNotSupported}
 
+// adopting are options of the server that the data are read on: definitions are written for this program, whatever mode
+// applications have, and of many tables they take their time.
+var adopting = []string{"--sql-mode=", "--max-statement-time=0"}
+
 // makeOwn makes the other server's data those of a cluster: without what only the operator has, and at a position that
 // the server is followed from. It refuses tables that Galera does not replicate.
 func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out task.Source, err error) {
-	err = onServer(ctx, p, task.Replay{Settings: t.Settings}, nil, func(db *sql.DB, _ *mariadbd.Process) error {
+	err = onServer(ctx, p, task.Replay{Settings: t.Settings}, adopting, func(db *sql.DB, _ *mariadbd.Process) error {
 		if err := refuseLacking(ctx, db, p.work); err != nil {
 			return err
 		}
@@ -197,17 +201,35 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 	return out, err
 }
 
-// passing are numbers of errors that say nothing of the data: the server ends, is interrupted, or lacks memory.
-var passing = []uint16{1021, 1037, 1038, 1041, 1053, 1205, 1213, 1317}
+// ofTable are numbers of errors that are about a table, or what it is made with, and not about the server.
+var ofTable = []uint16{
+	1017, // ER_FILE_NOT_FOUND
+	1033, // ER_NOT_FORM_FILE
+	1034, // ER_NOT_KEYFILE
+	1035, // ER_OLD_KEYFILE
+	1112, // ER_UNSUPPORTED_EXTENSION
+	1115, // ER_UNKNOWN_CHARACTER_SET
+	1194, // ER_CRASHED_ON_USAGE
+	1195, // ER_CRASHED_ON_REPAIR
+	1273, // ER_UNKNOWN_COLLATION
+	1286, // ER_UNKNOWN_STORAGE_ENGINE
+	1459, // ER_TABLE_NEEDS_UPGRADE
+	1707, // ER_TABLE_NEEDS_REBUILD
+	1812, // ER_TABLESPACE_MISSING
+	1814, // ER_TABLESPACE_DISCARDED
+	1877, // ER_TABLE_CORRUPT
+	1932, // ER_NO_SUCH_TABLE_IN_ENGINE
+	4161, // ER_UNKNOWN_DATA_TYPE
+}
 
 // ofOwnServer is why the server on the data could not say what they are. What it answers about a table, for instance
-// that the image lacks its engine, it answers each time.
+// that the image lacks its engine, it answers each time. Anything else may pass.
 func ofOwnServer(err error) error {
 	if named := (external.SourceError{}); errors.As(err, &named) {
 		err = named.Err // that is another server
 	}
 	var answer *mysql.MySQLError
-	if errors.As(err, &answer) && !slices.Contains(passing, answer.Number) && !external.DiskFull(err) {
+	if errors.As(err, &answer) && slices.Contains(ofTable, answer.Number) {
 		return refusedBackup("the image's server cannot read the data: %w. Correct that on the server, and make another "+
 			"backup", err)
 	}

@@ -502,10 +502,40 @@ func TestOfOwnServer(t *testing.T) {
 			task.ReasonImportRefused, true},
 		{fmt.Errorf("x: %w", &mysql.MySQLError{Number: 1932}), task.ReasonImportRefused, true},
 		{&mysql.MySQLError{Number: 1053}, task.ReasonToolFailed, false},
+		{&mysql.MySQLError{Number: 1969}, task.ReasonToolFailed, false}, // max_statement_time
+		{&mysql.MySQLError{Number: 1064}, task.ReasonToolFailed, false}, // a syntax error of another sql_mode
+		{&mysql.MySQLError{Number: 1030}, task.ReasonToolFailed, false}, // of an engine, and perhaps of the disk
+		{&mysql.MySQLError{Number: 1114}, task.ReasonDiskFull, false},
 		{external.SourceError{Err: io.ErrUnexpectedEOF}, task.ReasonToolFailed, false},
 	} {
 		if reason, final := explain(ofOwnServer(c.err)); reason != c.reason || final != c.final {
 			t.Errorf("%v: %s, %v", c.err, reason, final)
+		}
+	}
+}
+
+// TestOfOwnServerNames: the refusal names the table that the server cannot read.
+func TestOfOwnServerNames(t *testing.T) {
+	err := ofOwnServer(external.SourceError{Err: fmt.Errorf("reading the definitions: the table shop.t: %w",
+		&mysql.MySQLError{Number: 1286, Message: "Unknown storage engine 'ROCKSDB'"})})
+	const says = "cannot read the data: reading the definitions: the table shop.t: Error 1286: Unknown storage engine"
+	if !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "the source") {
+		t.Error(err)
+	}
+}
+
+// TestServerArgs: no setting of the cluster changes how the data's definitions are read, or for how long.
+func TestServerArgs(t *testing.T) {
+	args := serverArgs(map[string]string{"sql_mode": "ANSI_QUOTES", "loose_sql_mode": "NO_BACKSLASH_ESCAPES",
+		"max_statement_time": "5", "tmp_table_size": "1M"}, "/tmp/init", adopting)
+	last := map[string]string{}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(strings.Replace(arg, "--loose-", "--", 1), "=")
+		last[name] = value
+	}
+	for name, want := range map[string]string{"--sql-mode": "", "--max-statement-time": "0", "--tmp-table-size": "1M"} {
+		if have, is := last[name]; !is || have != want {
+			t.Errorf("%s: %q, %v in %q", name, have, is, args)
 		}
 	}
 }

@@ -30,11 +30,7 @@ func onServer(ctx context.Context, p places, r task.Replay, args []string,
 		return err
 	}
 	defer func() { _ = os.Remove(init) }()
-	args = append(append(settings(r.Settings),
-		// DISABLED would refuse the statements about events in the archive; OFF runs none.
-		"--event-scheduler=OFF", "--wsrep-on=OFF", "--server-id="+replayServer, "--init-file="+init, "--read-only=OFF"),
-		args...)
-	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
+	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, serverArgs(r.Settings, init, args)...))
 	if err != nil {
 		return because(task.ReasonToolFailed, err)
 	}
@@ -62,6 +58,14 @@ func onServer(ctx context.Context, p places, r task.Replay, args []string,
 		return err
 	}
 	return clean(p.work)
+}
+
+// serverArgs are the options of that server. Of two for the same variable, the later one counts.
+func serverArgs(all map[string]string, init string, own []string) []string {
+	return append(append(settings(all),
+		// DISABLED would refuse the statements about events in the archive; OFF runs none.
+		"--event-scheduler=OFF", "--wsrep-on=OFF", "--server-id="+replayServer, "--init-file="+init, "--read-only=OFF"),
+		own...)
 }
 
 // execute executes statements.
