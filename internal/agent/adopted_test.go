@@ -130,7 +130,8 @@ func (s *adopting) refusedTables() {
 	r := s.jobs.fill(s.task())
 	if r.Reason != task.ReasonImportRefused || !r.Fatal ||
 		!strings.Contains(r.Error, "EngineNotReplicated: shop.aria (Aria), shop.log (MyISAM): ") ||
-		!strings.Contains(r.Error, "PrimaryKeyMissing: shop.bare, shop.keyless: ") || strings.Contains(r.Error, "shop.history") {
+		!strings.Contains(r.Error, "PrimaryKeyMissing: shop.bare, shop.keyless: ") ||
+		strings.Contains(r.Error, "shop.history") {
 		s.Errorf("%+v", r)
 	}
 	s.mustSource("DROP TABLE shop.log, shop.bare, shop.history, shop.aria, shop.keyless")
