@@ -9,7 +9,7 @@ import (
 // TestThroughAway: while the store is away, nothing is asked to be archived, though there is nothing to store.
 func TestThroughAway(t *testing.T) {
 	play(t, func(w *world) {
-		reports := w.reports.told
+		reports := w.reports.latest
 		w.pass(10 * interval)
 		comeBack := w.vanish()
 		w.pass(2 * throughEvery)
@@ -43,8 +43,8 @@ func TestUnconfirmed(t *testing.T) {
 				w.a.commit(7)
 				w.pass(10 * time.Minute)
 				w.expect("@5 6-6 7-7")
-				if w.reports.told().Problem == "" || !strings.Contains(w.reports.told().Problem, "no other node confirms") {
-					t.Errorf("%+v", w.reports.told())
+				if w.reports.latest().Problem == "" || !strings.Contains(w.reports.latest().Problem, "no other node confirms") {
+					t.Errorf("%+v", w.reports.latest())
 				}
 			})
 		})

@@ -38,8 +38,8 @@ func TestBeginsWithOneServer(t *testing.T) {
 		w.archiver, w.stop = w.start()
 		w.pass(time.Minute)
 		w.expect("@5")
-		if !strings.Contains(w.reports.told().Problem, "b is at 0-1-6, c is at 0-7-6") {
-			t.Errorf("%+v", w.reports.told())
+		if !strings.Contains(w.reports.latest().Problem, "b is at 0-1-6, c is at 0-7-6") {
+			t.Errorf("%+v", w.reports.latest())
 		}
 		w.commit(7)
 		w.pass(time.Minute)

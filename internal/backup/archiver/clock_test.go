@@ -62,7 +62,7 @@ func TestClocks(t *testing.T) {
 				if near("the time to prune by", now, 10*time.Second); !known {
 					t.Error("it is not known")
 				}
-				if says := w.reports.told().Clocks; (says == "") != (c.says == "") || !strings.Contains(says, c.says) {
+				if says := w.reports.latest().Clocks; (says == "") != (c.says == "") || !strings.Contains(says, c.says) {
 					t.Errorf("%q", says)
 				}
 			})
@@ -123,7 +123,7 @@ func TestClockOfTheAPIServer(t *testing.T) {
 				if d := time.Until(now) - c.want; !known || d.Abs() > 10*time.Second {
 					t.Errorf("the time to prune by is off by %s", d)
 				}
-				if says := w.reports.told().Clocks; (c.want != 0) != strings.Contains(says, "1h0m0s between") {
+				if says := w.reports.latest().Clocks; (c.want != 0) != strings.Contains(says, "1h0m0s between") {
 					t.Errorf("%q", says)
 				}
 			})
@@ -220,17 +220,17 @@ func TestProblemEndsInDoubt(t *testing.T) {
 		w.pass(5 * interval)
 		w.a.fail("gone")
 		w.pass(5 * interval)
-		if now := w.reports.told(); now.Problem == "" || now.Node != "" {
+		if now := w.reports.latest(); now.Problem == "" || now.Node != "" {
 			t.Errorf("%+v", now)
 		}
 		w.a.fail("")
 		w.pass(2 * maxRetry)
-		if now := w.reports.told(); now.Problem != "" || now.Node != "a" {
+		if now := w.reports.latest(); now.Problem != "" || now.Node != "a" {
 			t.Errorf("it goes on, and reports %+v", now)
 		}
 		comeBack := w.vanish()
 		w.pass(2 * maxRetry)
-		if now := w.reports.told(); now.Problem == "" {
+		if now := w.reports.latest(); now.Problem == "" {
 			t.Errorf("the store is away, and it reports %+v", now)
 		}
 		comeBack()
@@ -269,7 +269,7 @@ func TestClocksOfBefore(t *testing.T) {
 		}
 		w.pass(interval)
 		w.a.fail("")
-		for i := 0; i < 200 && w.reports.told().Node != "a"; i++ {
+		for i := 0; i < 200 && w.reports.latest().Node != "a"; i++ {
 			w.pass(interval / 10)
 		}
 		for n := uint64(6); n < 8; n++ {

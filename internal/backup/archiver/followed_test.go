@@ -26,8 +26,8 @@ func TestFollowedBefore(t *testing.T) {
 		w.archiver, w.stop = w.start()
 		w.pass(time.Minute)
 		w.expect("@5")
-		if !strings.Contains(w.reports.told().Problem, `"3-7-1"`) {
-			t.Errorf("%+v", w.reports.told())
+		if !strings.Contains(w.reports.latest().Problem, `"3-7-1"`) {
+			t.Errorf("%+v", w.reports.latest())
 		}
 		w.c.fail("away")
 		old(w.c, 2)
@@ -55,8 +55,8 @@ func TestFollowedBefore(t *testing.T) {
 			old(s, 3)
 		}
 		w.pass(quietTime / 2)
-		if !strings.Contains(w.reports.told().Problem, "3-7-3") {
-			t.Errorf("%+v", w.reports.told())
+		if !strings.Contains(w.reports.latest().Problem, "3-7-3") {
+			t.Errorf("%+v", w.reports.latest())
 		}
 		w.pass(quietTime)
 		if have := w.archived(); !strings.HasSuffix(have, "@8") {

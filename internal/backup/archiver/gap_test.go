@@ -165,8 +165,8 @@ func TestGap(t *testing.T) {
 			w.commit(7)
 			w.pass(quietTime / 2)
 			w.expect("@5 6-6")
-			if w.reports.told().Problem == "" || !strings.Contains(w.reports.told().Problem, "5-9-1") {
-				w.t.Errorf("%+v", w.reports.told())
+			if w.reports.latest().Problem == "" || !strings.Contains(w.reports.latest().Problem, "5-9-1") {
+				w.t.Errorf("%+v", w.reports.latest())
 			}
 			w.foreign(2)
 			w.pass(quietTime - time.Minute)

@@ -24,7 +24,7 @@ func (w *world) started(recovered bool, since [3]int64) {
 
 // reportedThrough is the time until which the archive is reported to be complete.
 func (w *world) reportedThrough() time.Time {
-	return w.reports.told().Through
+	return w.reports.latest().Through
 }
 
 // TestLastAfterARecovery: while nothing is written after a recovery, no time is reported as archived until two nodes
@@ -67,7 +67,7 @@ func TestLastAfterARecovery(t *testing.T) {
 					w.pass(time.Minute)
 					goes, anew := w.reportedThrough().After(old), strings.Contains(w.archived(), "@7")
 					if goes != c.goes && !anew {
-						t.Errorf("times are archived: %v; %s", goes, w.reports.told().Problem)
+						t.Errorf("times are archived: %v; %s", goes, w.reports.latest().Problem)
 					}
 					if c.later != 0 {
 						w.b.fail("")
@@ -75,7 +75,7 @@ func TestLastAfterARecovery(t *testing.T) {
 					}
 					w.pass(2 * refusedTime)
 					if !w.reportedThrough().After(old.Add(refusedTime)) {
-						t.Errorf("it ends at %s: %s", w.reportedThrough(), w.reports.told().Problem)
+						t.Errorf("it ends at %s: %s", w.reportedThrough(), w.reports.latest().Problem)
 					}
 					want := c.want
 					if !recovered {

@@ -24,7 +24,7 @@ func TestNumbers(t *testing.T) {
 		skew := func(want string) {
 			t.Helper()
 			w.pass(3 * interval)
-			s := w.reports.told().Skew
+			s := w.reports.latest().Skew
 			if (s == nil) != (want == "") || s != nil && (!strings.Contains(s.Why, want) || s.Spread != 1) {
 				t.Errorf("%+v instead of %q", s, want)
 			}
@@ -46,7 +46,7 @@ func TestNumbers(t *testing.T) {
 		w.commitNumbered(10, next)
 		w.commitNumbered(11, next)
 		skew("has the number")
-		if s := w.reports.told().Skew; s != nil && s.Nodes != 3 {
+		if s := w.reports.latest().Skew; s != nil && s.Nodes != 3 {
 			t.Errorf("%+v", s)
 		}
 		w.commitNumbered(12, func(*server) uint64 { return 500 })

@@ -120,7 +120,7 @@ func TestSegment(t *testing.T) {
 func TestThrough(t *testing.T) {
 	play(t, func(w *world) {
 		through := func() time.Time {
-			return w.reports.told().Through
+			return w.reports.latest().Through
 		}
 		old := through()
 		w.pass(5 * throughEvery)
@@ -150,8 +150,8 @@ func TestThrough(t *testing.T) {
 		if open := through(); open != old {
 			t.Errorf("a transaction is open, and the archive goes on to %s", open)
 		}
-		if w.reports.told().Node != "a" || w.reports.told().GTID != "0-1-5" {
-			t.Errorf("%+v", w.reports.told())
+		if w.reports.latest().Node != "a" || w.reports.latest().GTID != "0-1-5" {
+			t.Errorf("%+v", w.reports.latest())
 		}
 	})
 }
@@ -252,8 +252,8 @@ func TestSource(t *testing.T) {
 			play(t, func(w *world) {
 				c.script(w)
 				w.expect(c.want)
-				if c.node != "" && w.reports.told().Node != c.node {
-					t.Errorf("it follows %q (%s)", w.reports.told().Node, w.reports.told().Problem)
+				if c.node != "" && w.reports.latest().Node != c.node {
+					t.Errorf("it follows %q (%s)", w.reports.latest().Node, w.reports.latest().Problem)
 				}
 			})
 		})
@@ -291,7 +291,7 @@ func TestGoesOn(t *testing.T) {
 				w.commit(n)
 				w.pass(3 * time.Minute)
 			}
-			now := w.reports.told()
+			now := w.reports.latest()
 			if now.Reason == "" || now.GTID != "0-1-6" || strings.Contains(now.Problem, "\n") {
 				w.t.Errorf("the store is away, and reported is %+v", now)
 			}
@@ -379,8 +379,8 @@ func TestGoesOn(t *testing.T) {
 			}
 			w.pass(interval)
 			stop()
-			if other.reports.told().GTID != "0-1-9" || w.reports.told().GTID != "0-1-9" {
-				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.reports.told(), w.reports.told())
+			if other.reports.latest().GTID != "0-1-9" || w.reports.latest().GTID != "0-1-9" {
+				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.reports.latest(), w.reports.latest())
 			}
 		}, "@5 6-6 7-7 8-8 9-9"},
 	} {
@@ -388,8 +388,8 @@ func TestGoesOn(t *testing.T) {
 			play(t, func(w *world) {
 				c.script(w)
 				w.expect(c.want)
-				if w.reports.told().Problem != "" {
-					t.Errorf("reported is %+v", w.reports.told())
+				if w.reports.latest().Problem != "" {
+					t.Errorf("reported is %+v", w.reports.latest())
 				}
 			})
 		})

@@ -86,8 +86,8 @@ func (w *world) start() (a *archiver, stop func()) {
 	}
 }
 
-// told is what is reported now.
-func (b *board) told() (now task.Archived) {
+// latest is what is reported now.
+func (b *board) latest() (now task.Archived) {
 	b.set(func(a *task.Archived) { now = *a })
 	return now
 }

@@ -230,7 +230,7 @@ func pairs(text string) map[string]string {
 	return out
 }
 
-// innodbOption matches a line of backup-my.cnf that says what InnoDB's files are like.
+// innodbOption matches a line of backup-my.cnf that describes what InnoDB's files are like.
 var innodbOption = regexp.MustCompile(`^innodb_[a-z_]+\s*=`)
 
 // ownOptions are the lines of another server's backup-my.cnf that a server here is started with: what InnoDB's files

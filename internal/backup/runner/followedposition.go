@@ -29,7 +29,8 @@ func refusePosition(position string, t task.External) error {
 	if err != nil {
 		return err
 	}
-	const again = "SET GLOBAL gtid_slave_pos = @@GLOBAL.gtid_binlog_pos on it, while it replicates from no other server, " +
+	const again = "SET GLOBAL gtid_slave_pos = @@GLOBAL.gtid_binlog_pos on it, while it replicates from no other " +
+		"server, " +
 		"and make another backup, or remove follow"
 	if lacking := without(live, at); len(lacking) > 0 {
 		return refusedBackup("its position %s has nothing of the domains %s, in which the server %s has written (its "+

@@ -23,8 +23,8 @@ type noted struct {
 	System bool   // it is in ibdata1
 }
 
-// refuseLacking refuses data whose tables' files are not those that InnoDB knows of: a folder that was uploaded in part,
-// or from two backups. A server would start with that, and the tables just be missing.
+// refuseLacking refuses data whose tables' files are not those that InnoDB knows of: a folder that was uploaded in
+// part, or from two backups. A server would start with that, and the tables just be missing.
 func refuseLacking(ctx context.Context, db *sql.DB, dir string) error {
 	rows, err := db.QueryContext(ctx, dictionary)
 	if err != nil {
@@ -115,7 +115,8 @@ func lackingFiles(all []noted, files []string) error {
 	if why == nil {
 		return nil
 	}
-	return fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup is not whole: %s. Upload all of one backup to a path of "+
+	return fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup is not whole: %s. Upload all of one backup to a path "+
+		"of "+
 		"its own. A table whose files are missing on the server as well has to be dropped there, before another backup "+
 		"is made", strings.Join(why, ", and ")))
 }

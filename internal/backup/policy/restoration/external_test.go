@@ -61,7 +61,7 @@ func TestDecideExternal(t *testing.T) {
 		"it cannot be followed after a backup": {moving(v1alpha1.RestoreFinding, func(f *Facts) {
 			f.Find = unsuitable
 			f.Cluster.Spec.BootstrapFrom.External.Backup = &v1alpha1.ExternalBackup{Path: "old/full.xb"}
-		}), v1alpha1.RestoreFinding, v1alpha1.ReasonSourceUnsuitable, "the server cannot be followed. PrimaryKeyMissing: shop.a",
+		}), v1alpha1.RestoreFinding, v1alpha1.ReasonSourceUnsuitable, "server cannot be followed. PrimaryKeyMissing: shop.a",
 			false, nil, ""},
 		"it is reported until the next check": {moving(v1alpha1.RestoreFinding, func(f *Facts) {
 			found(f.Cluster.Status.Restore)
