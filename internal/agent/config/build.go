@@ -75,6 +75,12 @@ func (o Output) ClientTLS() bool {
 	return v == "ON"
 }
 
+// ReadOnly reports whether a server with these options refuses the writes of clients from its start.
+func (o Output) ReadOnly() bool {
+	v, _ := o.MyCnf.Get("mysqld", "read_only")
+	return v == "ON"
+}
+
 // liveSettings are the settings that a running server takes over by SET GLOBAL, in this order.
 var liveSettings = []string{"require_secure_transport", "wsrep_sst_method", "strict_password_validation",
 	// A server that is started with OFF decrypts nothing until it is set to OFF once more (11.8, 10.11).

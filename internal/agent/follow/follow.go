@@ -94,8 +94,6 @@ type Follower struct {
 	setting bool
 	// writable is the server that may accept writes: it was opened, or an agent before may have opened it.
 	writable *mariadbd.Process
-	// unguarded reports whether it has needed no lease for that so far.
-	unguarded bool
 	// wanted is the end that was last decided for. Since shown the others can see that the source's last position is
 	// shownFor. end is the position that the channel was opened up to, "" for none; fencing is when that was tried last.
 	wanted, shownFor, end string
@@ -123,15 +121,16 @@ func (r *Follower) Began() {
 	r.failed, r.closed, r.end, r.outage = "", "", "", outage{}
 	r.sources.idle()
 	r.warn(r.trials.began())
-	if r.writable = r.Run.Proc; r.guarded() {
-		r.writable = nil // its options have it read-only
+	// The lease may have been turned on after its options were made.
+	if r.writable = r.Run.Proc; r.guarded() && r.Run.Config.Output.ReadOnly() {
+		r.writable = nil
 	}
 }
 
 // TakenOver is called after Began for a server that another agent has started: its channel may run.
 func (r *Follower) TakenOver() {
-	needed, open := r.Guard.before()
-	if r.writable, r.unguarded = r.Run.Proc, !needed; !open {
+	r.writable = r.Run.Proc
+	if _, open := r.Guard.before(); !open {
 		r.writable = nil
 	}
 	r.gate.TakenOver()

@@ -36,7 +36,8 @@ type Guard struct {
 	state guardState
 	// unwanted is not for a successor, which begins anew: it has to hear of another renewal.
 	unwanted lease.Unwanted
-	// grace is until when a server is left alone that had accepted writes before it needed a lease.
+	// grace is until when a server is left alone that accepts writes, counted from when the lease was found to be needed:
+	// it gets the time to be made read-only.
 	grace time.Duration
 	// ended is what was reported last of a server that needs a lease, nil for none, and since when.
 	ended      *bool
@@ -102,6 +103,9 @@ func (g *Guard) needed(now, known bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if known {
+		if now && !g.state.Needed {
+			g.grace = g.clock() + lease.Closing
+		}
 		g.state.Needed = now
 	}
 	return g.state.Needed
@@ -132,16 +136,6 @@ func (g *Guard) watch(server *mariadbd.Process) {
 	if g != nil {
 		g.open.Store(server)
 	}
-}
-
-// begin is called when a server that accepts writes needs a lease from now on: it gets the time to be made read-only.
-func (g *Guard) begin() {
-	if g == nil {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.grace = g.clock() + lease.Closing
 }
 
 // before returns what the agent before has known of its server: whether that needed a lease, and was open.
@@ -269,10 +263,6 @@ func keep(r *Follower) {
 		r.Guard.read(r.LeaseUnwanted())
 	}
 	server, guarded, ended := r.Run.Proc, r.guarded(), r.Ended()
-	if guarded && r.unguarded {
-		r.Guard.begin()
-	}
-	r.unguarded = !guarded
 	if guarded && !ended && r.read != nil && !r.read.ReadOnly { // by a person, or since its start
 		r.writable = server
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
@@ -80,8 +81,27 @@ func (l *leased) agent(run string) {
 // launch starts a server that is no process of this test: its options have it read-only if a lease is wanted.
 func (l *leased) launch() {
 	l.run.Proc = &mariadbd.Process{}
-	l.s.readOnly = l.wanted
+	l.options()
 	l.f.Began()
+}
+
+// options are those that a server is started with now.
+func (l *leased) options() {
+	l.s.readOnly = l.wanted
+	l.run.Config.Output = config.Build(config.Input{Config: agentapi.NodeConfig{Lease: l.wanted}})
+}
+
+// process is a server that can be killed. Nothing is known of it yet.
+func (l *leased) process() *mariadbd.Process {
+	l.t.Helper()
+	p, err := mariadbd.Start(&platform.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"600"},
+		Log: func(string) {}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(p.Kill)
+	l.run.Proc = p
+	return p
 }
 
 // renew answers a question that the agent has asked a while ago.
@@ -226,21 +246,15 @@ func TestLeaseOfAnotherAgent(t *testing.T) {
 // one that is read-only, nor one that has just been given a lease.
 func TestLeaseIsEnforced(t *testing.T) {
 	start := func(l *leased) *mariadbd.Process {
-		t.Helper()
-		p, err := mariadbd.Start(&platform.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"600"},
-			Log: func(string) {}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Kill)
-		l.run.Proc = p
+		p := l.process()
+		l.options()
 		l.f.Began()
 		return p
 	}
 	var log bytes.Buffer
 	l := newLeased(t)
 	l.guard.logger = slog.New(slog.NewTextHandler(&log, nil))
-	l.s.readOnly, l.stuck = true, true
+	l.stuck = true
 	p := start(l)
 	l.settle()
 	if l.guard.enforce(); p.Killed() {
@@ -272,6 +286,44 @@ func TestLeaseIsEnforced(t *testing.T) {
 	l.now += lease.Closing
 	if l.guard.enforce(); !p.Killed() {
 		t.Fatal("it needs a lease, and accepts writes for good")
+	}
+}
+
+// TestLeaseIsTurnedOnDuringAStart: a server whose options were made before the lease was needed accepts writes from its
+// start. It is ended like any other one, also if it never answers, and gets the time to be made read-only once.
+func TestLeaseIsTurnedOnDuringAStart(t *testing.T) {
+	for name, late := range map[string]bool{"just before it starts": false, "while the volume is frozen": true} {
+		l := newLeased(t)
+		l.wanted, l.s.away, l.s.fails = false, true, true
+		l.settle()
+		l.options()
+		l.wanted = true
+		if late {
+			l.settle()
+			l.now += lease.Closing
+		}
+		p := l.process()
+		l.f.Began()
+		l.settle()
+		if l.guard.enforce(); p.Killed() != late {
+			t.Errorf("%s: killed at once: %v", name, p.Killed())
+		}
+		l.now += lease.Closing
+		if l.guard.enforce(); !p.Killed() {
+			t.Errorf("%s: it accepts writes without a lease", name)
+		}
+	}
+	l := newLeased(t)
+	l.s.away, l.s.fails = true, true
+	l.options()
+	l.wanted = false // and so is the server that starts now
+	p := l.process()
+	l.f.Began()
+	l.wanted = true
+	l.settle()
+	l.now += lease.Closing
+	if l.guard.enforce(); !p.Killed() {
+		t.Error("options that were made with a lease: it accepts writes without one")
 	}
 }
 
@@ -322,12 +374,7 @@ func TestLeaseIsInherited(t *testing.T) {
 		"without a lease": {guardState{Open: true}, false},
 	} {
 		l := newLeased(t)
-		p, err := mariadbd.Start(&platform.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"600"},
-			Log: func(string) {}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Kill)
+		p := l.process()
 		tc.state.Holder = lease.Holder{Known: true, Asked: l.now}
 		state, err := json.Marshal(tc.state)
 		if err != nil {
