@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -61,7 +62,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	if first < 0 {
 		return w, "", fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
 	}
-	if holds(heads[max(0, first-1):first+1], b, t) {
+	if holds(heads, first, b, t) {
 		return w, "", fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later "+
 			"ones",
 			t, b.ID)
@@ -198,21 +199,35 @@ func since(heads []binlog.Head, b Base) int {
 }
 
 // holds reports whether a base has transactions that are not before a target, by the times of the archive: the clock of
-// the backup's Job may be another one. Where a segment cannot be read, that clock counts with its slack.
-func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
-	for _, h := range heads {
-		if t.Time.IsZero() || h.Empty() {
-			continue
-		}
-		if h.Unreadable != "" && !before(b, t.Second()) {
+// the backup's Job may be another one. Where a segment cannot be read, that clock counts with its slack. first is the
+// index of the segment that goes on from the base: it may have transactions of later ones, by their seqnos.
+func holds(heads []binlog.Head, first int, b Base, t binlog.Target) bool {
+	if t.Time.IsZero() {
+		return false
+	}
+	late := func(at time.Time) bool { return !at.Before(t.Second()) }
+	for i := max(0, first-1); i < len(heads); i++ {
+		switch h := heads[i]; {
+		case i > first && (!belongs(b, h) || Break(heads[i-1], h) != ""):
+			return false
+		case h.Empty():
+		case h.Unreadable != "":
+			if !before(b, t.Second()) {
+				return true
+			}
+		case b.has(h, h.First, i >= first) && late(h.FirstTime) || b.has(h, h.Last, i >= first) && late(h.LastTime):
 			return true
-		}
-		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Second()) ||
-			atOrAfter(b.GTID, h.Last) && !h.LastTime.Before(t.Second())) {
-			return true
+		case i > first && !b.has(h, h.First, true):
+			return false
 		}
 	}
 	return false
+}
+
+// has reports whether a base has a transaction of a segment: by its number, or, in the base's chain, by the very seqno
+// that it names.
+func (b Base) has(h binlog.Head, g binlog.GTID, inChain bool) bool {
+	return atOrAfter(b.GTID, g) || inChain && h.Names(g.Seq) && h.SeqnoAtLeast(g.Seq) <= b.Seqno
 }
 
 // GoesBack reports whether segments from this one on have what follows a base.

@@ -127,6 +127,11 @@ var regressions = map[string][]event{
 	"the backup's node numbers lower, and was not compared yet with the one that lacks the last one": lower,
 	"nothing shows that nothing follows where a chain begins, and what follows the archive is there": unfollowed,
 	"a lost transaction's number is that of the one which a later chain begins with":                 again,
+	"a node's clock was ahead, and a refusal offers a time at which a backup holds a transaction of the next segment": {
+		{0, 932, 806}, {4, 510, 354}, {2, 441, 997}, {26, 58, 488}, {4, 952, 790}, {1, 699, 420}, {1, 756, 515},
+		{15, 937, 703}, {24, 65, 295}, {7, 506, 532}, {29, 966, 459}, {27, 681, 731}, {15, 772, 673}, {6, 780, 295},
+		{24, 883, 197}, {27, 302, 48}, {9, 788, 718}, {7, 154, 419}, {12, 589, 276}, {2, 667, 614}, {3, 260, 783},
+		{9, 692, 244}, {20, 463, 132}},
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},

@@ -48,6 +48,7 @@ func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Ou
 	if i < 0 {
 		return o
 	}
+	i = reached(heads, i, w.base)
 	accepted := func(t binlog.Target) bool {
 		_, why, err := choose(heads, w.base, t, through)
 		return Before(w.base, t) == "" && why == "" && err == nil
@@ -66,4 +67,19 @@ func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Ou
 		}
 	}
 	return o
+}
+
+// reached is the index of the last segment that a base may hold the first transaction of, or i: its node may number
+// transactions lower than the archive.
+func reached(heads []binlog.Head, i int, b Base) int {
+	for k := i + 1; k < len(heads) && belongs(b, heads[k]) && Break(heads[k-1], heads[k]) == ""; k++ {
+		switch {
+		case heads[k].Empty():
+		case !b.reaches(heads[k]):
+			return i
+		default:
+			i = k
+		}
+	}
+	return i
 }
