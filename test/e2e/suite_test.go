@@ -36,16 +36,16 @@ func TestE2E(t *testing.T) {
 	RunSpecs(t, "galera-operator on a real Kubernetes")
 }
 
-// Once more, where the end of a long log is all that is read: what failed, and the facts of that moment.
+// Once more, where the end of a long log is all that is read: the facts of the moment, and at last what failed.
 var _ = ReportAfterSuite("failed specs", func(r Report) {
 	for _, spec := range r.SpecReports.WithState(types.SpecStateFailureStates) {
-		GinkgoWriter.Printf("%s\n%s\n%s\n", spec.FullText(), spec.FailureLocation(),
-			firstLines(spec.FailureMessage(), messageLines))
 		for _, entry := range spec.ReportEntries {
 			if entry.Name == factsEntry {
 				GinkgoWriter.Println(entry.StringRepresentation())
 			}
 		}
+		GinkgoWriter.Printf("%s\n%s\n%s\n", spec.FullText(), spec.FailureLocation(),
+			firstLines(spec.FailureMessage(), messageLines))
 		GinkgoWriter.Println()
 	}
 })
