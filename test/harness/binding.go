@@ -108,16 +108,28 @@ func (b *Binding) Login(ctx context.Context) error {
 type Knocker struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	// Logins is how often it got in, Failures what it got otherwise.
+	// Logins is how often it got in, Failures what it got otherwise: when, with which binding, after how long, and why.
 	Logins   int
 	Failures []string
 }
 
-// StartKnocker starts logging in. For the overlap a password is accepted after it was replaced: one that was read
-// longer ago, on a machine that has a lot to do, may be refused.
+// StartKnocker starts logging in, once a first login has succeeded: this machine's way to a new Service may be made
+// later than that of the pods. For the overlap a password is accepted after it was replaced: one that was read longer
+// ago, on a machine that has a lot to do, may be refused.
 func StartKnocker(ctx context.Context, c *Cluster, namespace, user string, overlap time.Duration) (*Knocker, error) {
-	before := time.Now().Add(overlap)
-	first, err := ReadBinding(ctx, c, namespace, user)
+	var first *Binding
+	var before time.Time
+	err := c.Kube.Until(ctx, namespace+"/"+user+" logs in", loginTimeout, func(ctx context.Context) (bool, string, error) {
+		var err error
+		before = time.Now().Add(overlap)
+		if first, err = ReadBinding(ctx, c, namespace, user); err != nil {
+			return false, "", err
+		}
+		if err = first.Login(ctx); err != nil {
+			return false, err.Error(), nil
+		}
+		return true, "", nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +140,10 @@ func StartKnocker(ctx context.Context, c *Cluster, namespace, user string, overl
 		for ctx.Err() == nil {
 			read := time.Now()
 			if now, err := ReadBinding(ctx, c, namespace, user); err == nil { // the API server is not what is tested
-				k.note(ctx, "now", read.Add(overlap), now.Login(ctx))
+				k.note(ctx, "now", read, read.Add(overlap), now.Login(ctx))
 			}
-			if time.Now().Before(before) {
-				k.note(ctx, "first", before, first.Login(ctx))
+			if began := time.Now(); began.Before(before) {
+				k.note(ctx, "first", began, before, first.Login(ctx))
 			}
 			select {
 			case <-ctx.Done():
@@ -142,13 +154,15 @@ func StartKnocker(ctx context.Context, c *Cluster, namespace, user string, overl
 	return k, nil
 }
 
-// note counts a login with a binding that is good until then.
-func (k *Knocker) note(ctx context.Context, which string, until time.Time, err error) {
+// note counts a login that began at a time, with a binding that is good until another.
+func (k *Knocker) note(ctx context.Context, which string, began, until time.Time, err error) {
+	now := time.Now()
 	switch {
 	case err == nil:
 		k.Logins++
-	case ctx.Err() == nil && time.Now().Before(until):
-		k.Failures = append(k.Failures, which+": "+err.Error())
+	case ctx.Err() == nil && now.Before(until):
+		k.Failures = append(k.Failures, fmt.Sprintf("%s, the %s binding, after %s, login %d: %v",
+			now.Format(time.TimeOnly), which, now.Sub(began).Round(time.Millisecond), k.Logins, err))
 	}
 }
 
