@@ -42,7 +42,7 @@ func (k Operator) Usage(ctx context.Context) (Usage, error) {
 	}
 	u := Usage{At: time.Now()}
 	var errs [3]error
-	u.CPU, errs[0] = processorTime(pids[0])
+	u.CPU, errs[0] = ProcessorTime(pids[0])
 	u.Resident, errs[1] = residentMemory(pids[0])
 	u.Requests, errs[2] = k.requests(ctx, p)
 	u.WorkingSet = workingSet(pids[0])
@@ -58,20 +58,44 @@ func (k Operator) Scrape(ctx context.Context) (Scrape, error) {
 	return k.scrape(ctx, p)
 }
 
-// processorTime reads utime and stime, the fields 14 and 15; the second may contain blanks.
-func processorTime(pid int) (time.Duration, error) {
+// ProcessorTime returns the processor time that a process of this machine has used, with all its threads.
+func ProcessorTime(pid int) (time.Duration, error) {
 	b, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(b), ") ")
+	_, rest, _ := strings.Cut(string(b), ") ") // the name may contain blanks
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("the statistics of process %d cannot be read", pid)
 	}
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * time.Second / clockTicks, errors.Join(err1, err2)
+	return ticks(fields[11], fields[12]) // utime and stime
+}
+
+// MachineTime returns the processor time that all processes of this machine have used since it started.
+func MachineTime() (time.Duration, error) {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq ...
+	if len(fields) < 8 || fields[0] != "cpu" {
+		return 0, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	return ticks(fields[1], fields[2], fields[3], fields[6], fields[7])
+}
+
+func ticks(fields ...string) (time.Duration, error) {
+	var sum int64
+	for _, f := range fields {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return time.Duration(sum) * time.Second / clockTicks, nil
 }
 
 func residentMemory(pid int) (int64, error) {

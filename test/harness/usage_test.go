@@ -7,7 +7,7 @@ import (
 )
 
 func TestUsageOfThisProcess(t *testing.T) {
-	if _, err := processorTime(os.Getpid()); err != nil {
+	if _, err := ProcessorTime(os.Getpid()); err != nil {
 		t.Error(err)
 	}
 	if n, err := residentMemory(os.Getpid()); err != nil || n < 1<<20 {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -44,9 +46,26 @@ func (f figures) print(w *world) {
 			interval, pair.N())
 	}
 	_ = t.Flush()
+	w.printLoads()
 	fmt.Printf("\nmariadb-dump into mariadb alone: %.4g s (median)\n", median(w.dumps))
 	fmt.Printf("%d tables of %d rows, %d MiB on the source; buffer pools of %d MiB; the Job reads with %d connections, "+
 		"sysbench writes with %d for %s\n", w.tables, w.rows, w.bytes>>20, w.pool, w.connections, w.threads, w.turn)
+}
+
+// printLoads writes how many processors each way kept busy, and how many of them the source's server.
+func (w *world) printLoads() {
+	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "\nBY\tSECONDS\tPROCESSORS BUSY, OF %d\tTHE SOURCE'S SERVER\n", runtime.NumCPU())
+	for _, name := range slices.Sorted(maps.Keys(w.loads)) {
+		var all, machine, source []float64
+		for _, turn := range w.loads[name] {
+			all = append(all, turn.all.Seconds())
+			machine = append(machine, turn.load.machine.Seconds()/turn.all.Seconds())
+			source = append(source, turn.load.source.Seconds()/turn.all.Seconds())
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%.4g\t%.2f\t%.2f\n", name, median(all), median(machine), median(source))
+	}
+	_ = t.Flush()
 }
 
 func median(values []float64) float64 {

@@ -94,10 +94,11 @@ func (w *world) copyAll(ctx context.Context, round int, f figures) error {
 	rates := map[string]float64{}
 	for i := range methods {
 		method := methods[(round+i)%len(methods)]
-		took, err := method.copy(ctx)
+		took, err := w.measured(ctx, method.copy)
 		if err != nil {
 			return fmt.Errorf("%s: %w", cmp.Or(method.name, "the Job"), err)
 		}
+		w.loads[cmp.Or(method.name, "the Job")] = append(w.loads[cmp.Or(method.name, "the Job")], took)
 		rates[method.name] = float64(w.bytes>>20) / took.all.Seconds()
 		fmt.Fprintf(os.Stderr, "%s  %s: %.1f s\n", time.Now().Format(time.TimeOnly), cmp.Or(method.name, "the Job"),
 			took.all.Seconds())

@@ -27,8 +27,11 @@ const (
 	turnSuffix = "-turn"
 )
 
-// turn is how long a way took: all of it, and mariadb-dump into mariadb alone.
-type turn struct{ all, dump time.Duration }
+// turn is how long a way took: all of it, and mariadb-dump into mariadb alone; and its processor time.
+type turn struct {
+	all, dump time.Duration
+	load      load
+}
 
 // world are the source, and what is made of it.
 type world struct {
@@ -38,6 +41,8 @@ type world struct {
 	copies               int
 	// dumps are how many seconds mariadb-dump into mariadb took alone, in each round.
 	dumps []float64
+	// loads are the turns of each way.
+	loads map[string][]turn
 	// last is the volume of the last copy by the Job, node the container on it.
 	last, node string
 }
@@ -54,7 +59,7 @@ func newWorld(o options) (*world, error) {
 	o.program = program
 	name := "galera-import-" + strings.ToLower(rand.Text()[:8])
 	//nolint:gosec // the database's user reads it
-	return &world{options: o, dir: dir, source: name}, errors.Join(err, os.Chmod(dir, 0o755))
+	return &world{options: o, dir: dir, source: name, loads: map[string][]turn{}}, errors.Join(err, os.Chmod(dir, 0o755))
 }
 
 // remove removes the containers, also those that an interrupted turn has left, and all data.

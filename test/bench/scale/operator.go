@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 // renewal is how often the operator renews its lease, with one request.
@@ -101,20 +101,8 @@ func (o *operator) resident() (int64, error) {
 
 // processors is the processor time used so far, in seconds.
 func (o *operator) processors() (float64, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", o.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	var ticks float64
-	for _, i := range []int{11, 12} { // utime, stime
-		n, err := strconv.ParseFloat(fields[i], 64)
-		if err != nil {
-			return 0, err
-		}
-		ticks += n
-	}
-	return ticks / 100, nil // USER_HZ of every Linux there is
+	used, err := harness.ProcessorTime(o.cmd.Process.Pid)
+	return used.Seconds(), err
 }
 
 func (o *operator) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
