@@ -54,6 +54,7 @@ func TestAdoptedServer(t *testing.T) {
 				{"a position that lacks a domain is refused", s.otherDomain},
 				{"tables that Galera does not replicate are refused", s.refusedTables},
 				{"a folder without a database is refused", s.lacking},
+				{"files of two backups in one folder are refused", s.mixed},
 				{"a backup is made while rows are written", s.backUp},
 				{"an image of another series refuses it", s.otherSeries},
 				{"an attempt is killed", s.killedJob},
@@ -145,6 +146,51 @@ func (s *adopting) lacking() {
 	if r.Reason != task.ReasonBackupDamaged || !r.Fatal || !strings.Contains(r.Error, "are missing: "+
 		"zoo/a@002db@0020c.frm, zoo/a@002db@0020c.ibd, zoo/old#P#p0.ibd, ") || strings.Contains(r.Error, "shop") {
 		s.Errorf("%+v", r)
+	}
+}
+
+// mixed uploads two backups to one folder, so that the files of a table in it are later than the others, and half a
+// file.
+func (s *adopting) mixed() {
+	flushed := func() { // what is not is in the log only
+		s.await0("SELECT variable_value < 3 FROM information_schema.global_status WHERE " +
+			"variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'")
+	}
+	s.mustSource("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0.001, GLOBAL innodb_max_dirty_pages_pct = 0")
+	flushed()
+	s.folder("first")
+	s.mustSource("INSERT INTO zoo.part VALUES (1), (2)")
+	flushed()
+	s.folder("second")
+	s.mustSource("SET GLOBAL innodb_max_dirty_pages_pct = 90, GLOBAL innodb_max_dirty_pages_pct_lwm = 0; " +
+		"DELETE FROM zoo.part")
+	at := func(folder, file string) string { return filepath.Join(s.jobs.dir, "store", "old", folder, file) }
+	move := func(from, to string) {
+		s.world.run(exec.Command("cp", "-p", from, to))
+		s.path = "old/first"
+	}
+	const part = "zoo/part#P#p0.ibd"
+	move(at("first", part), at("first", "part.old"))
+	move(at("second", part), at("first", part))
+	r := s.jobs.fill(s.task())
+	if r.Reason != task.ReasonBackupDamaged || !r.Fatal || !strings.Contains(r.Error, "files are changed after that ("+
+		part+" at the LSN ") {
+		s.Errorf("a later table: %+v", r)
+	}
+	move(at("first", "part.old"), at("first", part))
+	check(s.T, os.Remove(at("first", "part.old")))
+	move(at("first", "ib_logfile0"), at("first", "log.old"))
+	move(at("second", "ib_logfile0"), at("first", "ib_logfile0"))
+	r = s.jobs.fill(s.task())
+	if r.Reason != task.ReasonBackupDamaged || !r.Fatal || !strings.Contains(r.Error, "the log in ib_logfile0 is from") {
+		s.Errorf("a later log: %+v", r)
+	}
+	check(s.T, os.Remove(at("first", "log.old")))
+	check(s.T, os.Truncate(at("second", part), 32<<10))
+	s.path = "old/second"
+	r = s.jobs.fill(s.task())
+	if r.Reason != task.ReasonBackupDamaged || !r.Fatal || !strings.Contains(r.Error, part+" has 32768 bytes of 65536") {
+		s.Errorf("half a file: %+v", r)
 	}
 }
 

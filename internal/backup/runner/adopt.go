@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/mbstream"
 	"github.com/galera-operator/galera-operator/internal/backup/pipe"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/datadir"
@@ -78,6 +80,9 @@ func adoptBackup(ctx context.Context, t task.External, p places) (task.Result, e
 	if err := prepare(ctx, p); err != nil {
 		return task.Result{}, err
 	}
+	if err := refuseShort(p.work); err != nil {
+		return task.Result{}, err
+	}
 	done, err := makeOwn(ctx, t, a, p)
 	if err != nil {
 		return task.Result{}, err
@@ -108,19 +113,14 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 		return a, err
 	}
 	say("unpacking %d MiB of %s", bytes>>20, t.Backup)
-	sent := false
-	err = unpackInto(ctx, p.work, p, func(to io.Writer) error {
-		_, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
-		sent = err == nil
-		return err
-	})
+	seen, err := unpackStored(ctx, p)
 	if err != nil {
-		return a, ofUnpacking(err, sent && ctx.Err() == nil)
+		return a, err
 	}
 	if a, err = readAdopted(p.work); err != nil {
 		return a, err
 	}
-	if err := a.refuse(version, t); err != nil {
+	if err := cmp.Or(a.refuse(version, t), a.refuseMixed(seen.latest())); err != nil {
 		return a, err
 	}
 	if t.Follow {
@@ -139,12 +139,37 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 	return a, os.WriteFile(name, []byte(ownOptions(string(text))), 0o600)
 }
 
-// ofUnpacking is the failure of mbstream: one that had all of the stream shows that it was cut off, or is damaged.
-func ofUnpacking(err error, sent bool) error {
-	if reason, _ := explain(err); sent && reason == task.ReasonToolFailed {
-		return damagedStream(err)
+// unpackStored unpacks the stream, and reads along what the tablespaces are like.
+func unpackStored(ctx context.Context, p places) (newest, error) {
+	seen := newest{}
+	var stream *mbstream.Checker
+	var damage error
+	err := unpackInto(ctx, p.work, p, func(to io.Writer) error {
+		stream = mbstream.NewChecker(to, seen.see)
+		_, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{stream})
+		if err == nil {
+			damage = ofStream(stream.Close())
+		}
+		return cmp.Or(err, damage)
+	})
+	if damage != nil {
+		return nil, damage // and not what mbstream says of it
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return seen, refuseUnwritten(p.work, stream.Sizes())
+}
+
+// ofStream is what is wrong with a stream that was read to its end: it is so each time.
+func ofStream(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mbstream.ErrName):
+		return refusedBackup("%w: make another one with mariadb-backup --stream=mbstream", err)
+	}
+	return damagedStream(err)
 }
 
 func (p places) storedBytes(ctx context.Context) (int64, error) {

@@ -30,8 +30,10 @@ const shownFiles = 5
 type adopted struct {
 	// Info and Checkpoints are what mariadb-backup states of the backup, Options what backup-my.cnf has.
 	Info, Checkpoints, Options map[string]string
-	// GTID is the server's position, "" without a binary log.
-	GTID string
+	// GTID is the server's position, "" without a binary log, which BinlogFile and BinlogPos are in.
+	GTID, BinlogFile, BinlogPos string
+	// Redo is InnoDB's log.
+	Redo redoLog
 	// Compressed are files of mariadb-backup --compress, Deltas those of an increment, Outside names of tables that lie in
 	// another directory, Encrypted those that are encrypted at rest.
 	Compressed, Deltas, Outside, Encrypted []string
@@ -140,7 +142,10 @@ func readAdopted(dir string) (a adopted, err error) {
 		return nil
 	}
 	a.Info, a.Checkpoints, a.Options = read(toolFiles("info")...), read(toolFiles("checkpoints")...), read(optionFile)
-	a.GTID = binlogInfo(dir)
+	a.BinlogFile, a.BinlogPos, a.GTID = binlogInfo(dir)
+	if a.Redo, err = readRedo(dir); err != nil {
+		return a, err
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -127,7 +127,7 @@ func theirFiles() map[string][]byte {
 	return map[string][]byte{
 		"backup-my.cnf":          []byte("[mysqld]\ninnodb_page_size=16384\n"),
 		"xtrabackup_info":        []byte("server_version = 10.11.9-MariaDB\npartial = N\nincremental = N\n"),
-		"xtrabackup_checkpoints": []byte("backup_type = full-backuped\nto_lsn = 9\n"),
+		"xtrabackup_checkpoints": []byte("backup_type = full-backuped\nto_lsn = 9\nlast_lsn = 9\n"),
 		"xtrabackup_binlog_info": []byte("binlog.000003\t417\t3-7-20\n"),
 		"ib_logfile0":            {0, 0, 0, 1},
 		"ibdata1":                page(false),
@@ -470,25 +470,6 @@ func (m *meanwhile) Write(data []byte) (int, error) {
 		m.do = nil
 	}
 	return len(data), nil
-}
-
-// TestOfUnpacking: mbstream that had all of a stream, and fails, does so each time.
-func TestOfUnpacking(t *testing.T) {
-	tool, full := because(task.ReasonToolFailed, io.ErrUnexpectedEOF), because(task.ReasonDiskFull, io.ErrShortWrite)
-	for i, c := range []struct {
-		err    error
-		sent   bool
-		reason string
-		final  bool
-	}{
-		{tool, true, task.ReasonBackupDamaged, true},
-		{tool, false, task.ReasonToolFailed, false},
-		{full, true, task.ReasonDiskFull, false},
-	} {
-		if reason, final := explain(ofUnpacking(c.err, c.sent)); reason != c.reason || final != c.final {
-			t.Errorf("%d: %s, %v", i, reason, final)
-		}
-	}
 }
 
 // TestOfOwnServer: what the server on the data answers about a table is final, and no matter of credentials.

@@ -220,7 +220,7 @@ func TestBinlogInfo(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if have := binlogInfo(dir); have != c.want {
+		if _, _, have := binlogInfo(dir); have != c.want {
 			t.Errorf("%s: %q", name, have)
 		}
 	}

@@ -35,7 +35,8 @@ const (
 // ends at the target. It returns the last transaction, and how many later ones name a time before the target.
 func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) (reached string, late int, err error) {
 	r := *t.Replay
-	base, err := readBase(m, binlogInfo(p.work), r.Domain)
+	_, _, position := binlogInfo(p.work)
+	base, err := readBase(m, position, r.Domain)
 	if err != nil || r.From == 0 && !t.Follow {
 		return base.String(), 0, err
 	}
@@ -90,14 +91,14 @@ func lastHeld(base binlog.GTID, start string) binlog.GTID {
 }
 
 // binlogInfo is the position in the binary log that mariadb-backup has written alongside the data.
-func binlogInfo(dir string) string {
+func binlogInfo(dir string) (file, offset, gtid string) {
 	for _, name := range []string{"mariadb_backup_binlog_info", "xtrabackup_binlog_info"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if fields := strings.Split(strings.TrimSpace(string(text)), "\t"); err == nil && len(fields) == 3 {
-			return fields[2]
+			return fields[0], fields[1], fields[2]
 		}
 	}
-	return ""
+	return "", "", ""
 }
 
 // apply has the server apply the relay log, and makes sure that it has done so to the last transaction. It does so with
