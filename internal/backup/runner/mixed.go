@@ -124,7 +124,8 @@ func readRedo(dir string) (redoLog, error) {
 func (a adopted) refuseMixed(latest map[string]uint64) error {
 	const once = "Upload all of one backup to a path of its own, which was empty before"
 	refuse := func(format string, args ...any) error {
-		return fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup's files are of several ones: "+format+". "+once, args...))
+		return fatal(task.ReasonBackupDamaged,
+			fmt.Errorf("the backup's files are of several ones: "+format+". "+once, args...))
 	}
 	ends, err := strconv.ParseUint(a.Checkpoints["last_lsn"], 10, 64)
 	if err != nil || ends == 0 {
@@ -161,8 +162,8 @@ func (a adopted) refuseMixed(latest map[string]uint64) error {
 	}
 	if slices.Sort(later); len(later) > 0 {
 		return refuse("it ends at the LSN %d, and files are changed after that (%s). A server that has lost its log once "+
-			"has such tables, too, and logs that an LSN \"is in the future\": there, ALTER TABLE … FORCE, and make another backup",
-			ends, some(later))
+			"has such tables, too, and logs that an LSN \"is in the future\": there, ALTER TABLE … FORCE, and make another "+
+			"backup", ends, some(later))
 	}
 	return nil
 }

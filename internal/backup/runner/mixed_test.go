@@ -107,12 +107,15 @@ func TestRefuseMixed(t *testing.T) {
 		pages          map[string]uint64
 		says           string
 	}{
-		"a backup":           {last: "100", to: "80", infoTo: "80", redo: redoLog{80, 100}, pages: pages},
-		"of 10.6":            {last: "100", to: "80", infoTo: "80", pages: pages},
-		"prepared":           {kind: "log-applied", last: "100", to: "80", infoTo: "80", redo: redoLog{84, 100}, pages: pages},
-		"prepared, of 10.6":  {kind: "log-applied", last: "95", to: "80", infoTo: "80", pages: pages},
-		"with an increment":  {kind: "log-applied", last: "70", to: "60", infoTo: "80", added: true, redo: redoLog{84, 100}, pages: pages},
-		"an increment later": {kind: "log-applied", last: "100", to: "80", infoTo: "80", added: true, redo: redoLog{84, 100}, pages: pages},
+		"a backup": {last: "100", to: "80", infoTo: "80", redo: redoLog{80, 100}, pages: pages},
+		"of 10.6":  {last: "100", to: "80", infoTo: "80", pages: pages},
+		"prepared": {kind: "log-applied", last: "100", to: "80", infoTo: "80",
+			redo: redoLog{84, 100}, pages: pages},
+		"prepared, of 10.6": {kind: "log-applied", last: "95", to: "80", infoTo: "80", pages: pages},
+		"with an increment": {kind: "log-applied", last: "70", to: "60", infoTo: "80", added: true,
+			redo: redoLog{84, 100}, pages: pages},
+		"an increment later": {kind: "log-applied", last: "100", to: "80", infoTo: "80", added: true,
+			redo: redoLog{84, 100}, pages: pages},
 		"a position": {last: "100", to: "80", infoTo: "80", redo: redoLog{80, 100}, pages: pages,
 			binlog: "filename 'old.000001', position '417', GTID of the last change '0-1-7'"},
 		"a newer table": {last: "100", to: "80", infoTo: "80", redo: redoLog{80, 100},
@@ -124,9 +127,12 @@ func TestRefuseMixed(t *testing.T) {
 			redo: redoLog{84, 100}, pages: map[string]uint64{"shop/t.ibd": 101}, says: "shop/t.ibd at the LSN 101"},
 		"a newer table, of 10.6": {last: "100", to: "80", infoTo: "80",
 			pages: map[string]uint64{"shop/t.ibd": 101}, says: "shop/t.ibd at the LSN 101"},
-		"a newer log":           {last: "100", to: "80", infoTo: "80", redo: redoLog{80, 110}, says: "to 110, and …_checkpoints has last_lsn = 100"},
-		"an older log":          {last: "100", to: "80", infoTo: "80", redo: redoLog{80, 90}, says: "from the LSN 80 to 90"},
-		"a newer log, prepared": {kind: "log-applied", last: "100", to: "80", infoTo: "80", redo: redoLog{104, 120}, says: "from the LSN 104"},
+		"a newer log": {last: "100", to: "80", infoTo: "80",
+			redo: redoLog{80, 110}, says: "to 110, and …_checkpoints has last_lsn = 100"},
+		"an older log": {last: "100", to: "80", infoTo: "80",
+			redo: redoLog{80, 90}, says: "from the LSN 80 to 90"},
+		"a newer log, prepared": {kind: "log-applied", last: "100", to: "80", infoTo: "80",
+			redo: redoLog{104, 120}, says: "from the LSN 104"},
 		"an older log, prepared": {kind: "log-applied", last: "100", to: "80", infoTo: "80", redo: redoLog{74, 90},
 			says: "to 90"},
 		"an older log, an increment": {kind: "log-applied", last: "100", to: "80", infoTo: "80", added: true,
@@ -189,8 +195,8 @@ func TestRefuseShort(t *testing.T) {
 	}
 }
 
-// TestUnpackStored: a stream that is damaged, or leads out of the backup, is so each time. What the store's side says of
-// it comes first, and mbstream that has not written all of one is no fault of the stream.
+// TestUnpackStored: a stream that is damaged, or leads out of the backup, is so each time. What the store's side says
+// of it comes first, and mbstream that has not written all of one is no fault of the stream.
 func TestUnpackStored(t *testing.T) {
 	var stream bytes.Buffer
 	w := mbstream.NewWriter(&stream)
