@@ -4,6 +4,17 @@ package v1alpha1
 // the archive of spec.replicaOf gets. It is there until the cluster is independent of that.
 const ConditionFollowing = "Following"
 
+// ConditionWithinMaxLag is True while NAME-readonly of a cluster that follows leads to its nodes: they are no further
+// behind than spec.readOnlyService.maxLag. It is there with that only, until the cluster is independent.
+const ConditionWithinMaxLag = "WithinMaxLag"
+
+// Reasons of WithinMaxLag.
+const (
+	ReasonWithinMaxLag = "WithinMaxLag"
+	ReasonLagExceeded  = "LagExceeded"
+	ReasonLagUnknown   = "LagUnknown"
+)
+
 // Reasons of Following.
 const (
 	ReasonFollowing       = "Following"

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // BootstrapExternal is a MariaDB server that no GaleraCluster describes. With method: Dump it is a running one (10.5 or
@@ -204,6 +205,9 @@ type ReplicationStatus struct {
 	// is not known, and for an archive: archive.through is how old that is, and stream.secondsBehind how far a stream is.
 	// +optional
 	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
+	// lag is where the cluster stands by spec.readOnlyService.maxLag. Absent without that, and once it is Independent.
+	// +optional
+	Lag *LagStatus `json:"lag,omitempty"`
 	// held is where all nodes have stopped for a comparison with the source, and until when, as the annotation
 	// galera-operator.io/hold-channel has it. Absent otherwise.
 	// +optional
@@ -215,6 +219,16 @@ type ReplicationStatus struct {
 	// error is the last error of the channel. It concerns the transaction that follows applied.
 	// +optional
 	Error string `json:"error,omitempty"`
+}
+
+// LagStatus is where a cluster that follows stands by spec.readOnlyService.maxLag.
+type LagStatus struct {
+	// exceeded is true while NAME-readonly leads to no node.
+	Exceeded bool `json:"exceeded"`
+	// turningSince is since when that has been about to end: since when it is not known how far the cluster is behind or,
+	// with exceeded, since when it has been within half of the limit. Absent otherwise.
+	// +optional
+	TurningSince *metav1.Time `json:"turningSince,omitempty"`
 }
 
 // Values of spec.bootstrapFrom.external.tls.verify.

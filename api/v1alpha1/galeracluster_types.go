@@ -156,9 +156,10 @@ type GaleraClusterSpec struct {
 	PrimaryService ServiceSpec `json:"primaryService,omitempty"`
 
 	// readOnlyService configures the Service NAME-readonly, which selects the Synced nodes that are not the primary, and
-	// the primary when there is no other. It does not refuse writes, because every node accepts them.
+	// the primary when there is no other. It does not refuse writes, because every node accepts them. With maxLag, that of
+	// a cluster that follows another one leads to no node while the cluster is further behind.
 	// +optional
-	ReadOnlyService ServiceSpec `json:"readOnlyService,omitempty"`
+	ReadOnlyService ReadOnlyServiceSpec `json:"readOnlyService,omitempty"`
 
 	// allowedNamespaces selects, by label, the other namespaces whose GaleraUsers and GaleraDatabases may name this
 	// cluster. Their accounts get privileges on their own GaleraDatabases only. {} selects all namespaces. Default: none

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // ServiceSpec configures a Service.
 //
@@ -36,4 +39,16 @@ type ServiceSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`
+}
+
+// ReadOnlyServiceSpec configures the Service NAME-readonly.
+type ReadOnlyServiceSpec struct {
+	ServiceSpec `json:",inline"`
+	// maxLag is how far a cluster that follows another one (spec.replicaOf, or spec.bootstrapFrom.external.follow) may be
+	// behind it, 5s to 24h. While it is further behind, or how far is not known, the Service leads to no node: the
+	// condition WithinMaxLag is False then. Connections that are open stay open, and NAME leads to all Synced nodes still.
+	// It has no effect on a cluster that does not follow. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('24h')",message="maxLag is 5s to 24h"
+	MaxLag *metav1.Duration `json:"maxLag,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kinds "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -67,8 +68,12 @@ func TestAsking(t *testing.T) {
 func TestNextReconcile(t *testing.T) {
 	problem := &validate.Problem{}
 	decided := func(d plan.Decision) status.Input {
-		return status.Input{Decision: d, Published: &status.PublishedPair{}}
+		return status.Input{Decision: d, Published: &status.PublishedPair{},
+			Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}}}
 	}
+	limited := decided(plan.Decision{Reason: plan.ReasonHealthy})
+	limited.Facts.Cluster.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+	limited.Facts.Cluster.Spec.ReadOnlyService.MaxLag = &metav1.Duration{Duration: time.Minute}
 	healthy, busy := decided(plan.Decision{Reason: plan.ReasonHealthy}), decided(plan.Decision{Reason: "x"})
 	refused, without, blocked := busy, healthy, decided(plan.Decision{Reason: "x", Blocked: true})
 	refused.Refused, without.CertManager = problem, problem
@@ -78,6 +83,7 @@ func TestNextReconcile(t *testing.T) {
 		want  time.Duration // 0: an error
 	}{
 		"healthy":                       {healthy, nil, whileHealthy},
+		"data may become too old":       {limited, nil, whileLimited},
 		"busy":                          {busy, nil, whileWaiting},
 		"busy, and a pair is refused":   {refused, nil, whileWaiting},
 		"blocked":                       {blocked, nil, whileBlocked},

@@ -49,6 +49,8 @@ const (
 	// whileWaiting is the interval while waiting for something that sends no event, for instance a new issuer.
 	whileWaiting = 5 * time.Second
 	whileBlocked = 15 * time.Second
+	// whileLimited is the interval while data may become too old without an event (spec.readOnlyService.maxLag).
+	whileLimited = 5 * time.Second
 	// whileConflict is how long a change needs to come back through the cache.
 	whileConflict = 100 * time.Millisecond
 )
@@ -228,6 +230,13 @@ func (r *Reconciler) result(ctx context.Context, in status.Input, parts ...error
 }
 
 func nextReconcile(in status.Input) time.Duration {
+	if observe.MaxLag(in.Facts.Cluster) != nil {
+		return min(whileLimited, nextByDecision(in))
+	}
+	return nextByDecision(in)
+}
+
+func nextByDecision(in status.Input) time.Duration {
 	d := in.Decision
 	switch {
 	case d.Action != nil || d.Reason != plan.ReasonHealthy && !d.Blocked:

@@ -109,7 +109,9 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 		given.Config = pub.rendered(f, seen, resources.Encryption(given.Config.TLS))
 	}
 	if given.Config.Revision != "" {
-		objects = append(objects, resources.Static(c, given.Config, observe.Roles(f), pub.Options)...)
+		roles := observe.Roles(f)
+		roles.Behind = observe.Behind(c, seen, now)
+		objects = append(objects, resources.Static(c, given.Config, roles, pub.Options)...)
 		guard(objects, f)
 	}
 	secrets, err := pub.tls(f, seen, now)

@@ -66,7 +66,8 @@ func everything() *v1alpha1.GaleraCluster {
 	c.Spec.StateTransfer = everyTransfer()
 	c.Spec.Service = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort, LoadBalancerClass: new("ignored"),
 		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}
-	c.Spec.ReadOnlyService = v1alpha1.ServiceSpec{InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
+	c.Spec.ReadOnlyService.ServiceSpec = v1alpha1.ServiceSpec{
+		InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
 		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
 		Labels:                map[string]string{"team": "shop", v1alpha1.LabelCluster: "other"}}
 	c.Spec.TLS.Certificate.DNSNames = []string{"shop.example.org", "*.db.example.org", "localhost"}
@@ -161,7 +162,7 @@ func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 		config = WithArbitrator(c, config, opts)
 		arbitrator = append(arbitrator, Arbitrator(c, opts, true))
 	}
-	objects := append(Certificates(c, opts, true), Static(c, config, Roles{PodName(c, 0), true}, opts)...)
+	objects := append(Certificates(c, opts, true), Static(c, config, Roles{Primary: PodName(c, 0), Replicas: true}, opts)...)
 	objects = append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),

@@ -166,7 +166,7 @@ func TestEgressOfJobs(t *testing.T) {
 	}
 	applied := 0
 	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions),
-		Roles{PodName(c, 0), true}, testOptions) {
+		Roles{Primary: PodName(c, 0), Replicas: true}, testOptions) {
 		if object.GetName() == jobsPolicyName(c) {
 			applied++
 		}
@@ -207,7 +207,7 @@ func TestCopyPolicy(t *testing.T) {
 	}
 	applied := 0
 	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions),
-		Roles{PodName(c, 0), true}, testOptions) {
+		Roles{Primary: PodName(c, 0), Replicas: true}, testOptions) {
 		if object.GetName() == copyPolicyName(c) {
 			applied++
 		}
@@ -226,7 +226,7 @@ func TestNoPolicy(t *testing.T) {
 		t.Error("a policy that is not wanted")
 	}
 	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions),
-		Roles{PodName(c, 0), true}, testOptions) {
+		Roles{Primary: PodName(c, 0), Replicas: true}, testOptions) {
 		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
 			t.Error("a policy that is not wanted is applied")
 		}
@@ -245,14 +245,17 @@ func TestServices(t *testing.T) {
 		s.Annotations["example.org/internal"] != "true" {
 		t.Errorf("got %+v", s.Spec)
 	}
-	if s := ReadOnlyService(c, true); s.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleReplica ||
+	if s := ReadOnlyService(c, Roles{Replicas: true}); s.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleReplica ||
 		s.Labels["team"] != "shop" ||
 		s.Labels[v1alpha1.LabelCluster] != "shop" || s.Spec.ExternalTrafficPolicy != "" ||
 		*s.Spec.InternalTrafficPolicy != "Local" {
 		t.Errorf("got %+v", s)
 	}
-	if s := ReadOnlyService(c, false); s.Spec.Selector[v1alpha1.LabelRole] != "" || s.Spec.PublishNotReadyAddresses {
+	if s := ReadOnlyService(c, Roles{}); s.Spec.Selector[v1alpha1.LabelRole] != "" || s.Spec.PublishNotReadyAddresses {
 		t.Errorf("without replicas: %+v", s.Spec)
+	}
+	if s := ReadOnlyService(c, Roles{Replicas: true, Behind: true}); s.Spec.Selector[v1alpha1.LabelRole] != roleNone {
+		t.Errorf("behind: %+v", s.Spec)
 	}
 	if s := nodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 7 {
 		t.Errorf("got %+v", s.Spec)

@@ -55,15 +55,21 @@ func PrimaryService(c *v1alpha1.GaleraCluster, primary string) *corev1.Service {
 	return s
 }
 
+// roleNone is the role of no pod.
+const roleNone = "none"
+
 // ReadOnlyService returns the Service that leads to every Synced node but the primary. Without replicas that serve it
 // leads to every Synced node, which is the primary: so a replica that comes back has clients although no operator is
-// there.
-func ReadOnlyService(c *v1alpha1.GaleraCluster, replicas bool) *corev1.Service {
+// there. Where all nodes are behind it leads to none.
+func ReadOnlyService(c *v1alpha1.GaleraCluster, roles Roles) *corev1.Service {
 	selector := Selector(c)
-	if replicas {
+	switch {
+	case roles.Behind:
+		selector = withLabel(selector, v1alpha1.LabelRole, roleNone)
+	case roles.Replicas:
 		selector = withLabel(selector, v1alpha1.LabelRole, v1alpha1.RoleReplica)
 	}
-	return clientService(c, ReadOnlyServiceName(c), c.Spec.ReadOnlyService, selector)
+	return clientService(c, ReadOnlyServiceName(c), c.Spec.ReadOnlyService.ServiceSpec, selector)
 }
 
 // nodesService returns the headless Service that gives every node its DNS name. It publishes nodes

@@ -7,10 +7,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Roles report where the Services lead: Primary is the primary's pod, and Replicas states that others serve.
+// Roles report where the Services lead: Primary is the primary's pod, Replicas states that others serve, and Behind
+// that the data of all nodes are older than spec.readOnlyService.maxLag allows.
 type Roles struct {
 	Primary  string
 	Replicas bool
+	Behind   bool
 }
 
 // Static returns the objects that depend on nothing but the spec and the roles of the nodes: they can be applied
@@ -21,7 +23,7 @@ func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, roles Roles, 
 		nodesService(c),
 		Service(c),
 		PrimaryService(c, roles.Primary),
-		ReadOnlyService(c, roles.Replicas),
+		ReadOnlyService(c, roles),
 		PodDisruptionBudget(c),
 		ConfigMap(c, config),
 	}

@@ -42,7 +42,8 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 	out = append(out, requestEvents(before.Requests, after.Requests)...)
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionStalled,
 		v1alpha1.ConditionPaused,
-		v1alpha1.ConditionEncrypted, v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy} {
+		v1alpha1.ConditionEncrypted, v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy,
+		v1alpha1.ConditionWithinMaxLag} {
 		out = append(out, conditionEvents(kind, before.Conditions, after.Conditions)...)
 	}
 	return append(out, memberEvents(before, after)...)

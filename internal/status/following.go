@@ -11,6 +11,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -106,6 +107,7 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 			}
 		}
 	}
+	out.Lag = observe.NextLag(c, in.Seen, in.Now)
 	if f.node == "" || f.of.Waiting != "" {
 		out.Waiting = clip(f.waiting, 1024)
 	}
@@ -116,13 +118,14 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 	return out
 }
 
-// unstreamed is the status of a cluster that follows nothing any more: nothing is streamed to it.
+// unstreamed is the status of a cluster that follows nothing any more: nothing is streamed to it, and it is behind
+// nothing.
 func unstreamed(r *v1alpha1.ReplicationStatus) *v1alpha1.ReplicationStatus {
-	if r == nil || r.Stream == nil {
+	if r == nil || r.Stream == nil && r.Lag == nil {
 		return r
 	}
 	r = r.DeepCopy()
-	r.Stream = nil
+	r.Stream, r.Lag = nil, nil
 	return r
 }
 

@@ -90,6 +90,7 @@ func setOrRemove(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind s
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionTimeZonesCurrent)
 	}
 	setFollowing(status, in, set)
+	setLag(status, in, set)
 	if c := in.cluster(); c.ArchivesBinlog() {
 		set(v1alpha1.ConditionPointInTimeRecoverable, recoverable(c))
 	} else {

@@ -49,6 +49,13 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 		"a backup, too": {"storage: {size: 1Gi}, " + of +
 			", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}", "remove bootstrapFrom"},
 		"a stream": {"storage: {size: 1Gi}, " + streamed, ""},
+		"a limit":  {"storage: {size: 1Gi}, readOnlyService: {maxLag: 5s}, " + streamed, ""},
+		"a limit that cannot be seen": {"storage: {size: 1Gi}, readOnlyService: {maxLag: 4s}, " + streamed,
+			"maxLag is 5s to 24h"},
+		"a limit of days":  {"storage: {size: 1Gi}, readOnlyService: {maxLag: 25h}, " + of, "maxLag is 5s to 24h"},
+		"a limit in words": {"storage: {size: 1Gi}, readOnlyService: {maxLag: soon}, " + of, "maxLag"},
+		"a policy of a Service without a limit": {"storage: {size: 1Gi}, readOnlyService: {externalTrafficPolicy: Local}, " +
+			of, "externalTrafficPolicy needs type"},
 		"a stream without an account": {"storage: {size: 1Gi}, " + strings.Replace(streamed,
 			"credentialsSecretRef: {name: a}, ", "", 1), "set all three, or none"},
 		"a stream without a CA": {"storage: {size: 1Gi}, " + strings.Replace(streamed,

@@ -88,3 +88,18 @@ func streamTo(ctx SpecContext, first, second *harness.Cluster) (endpoint string)
 	})).To(Succeed())
 	return endpoint
 }
+
+// addressesOf are those of a cluster's running pods of a component.
+func addressesOf(ctx SpecContext, namespace, component string) (out []string) {
+	GinkgoHelper()
+	pods := &corev1.PodList{}
+	Expect(kube.List(ctx, pods, kubeclient.InNamespace(namespace),
+		kubeclient.MatchingLabels{"app.kubernetes.io/component": component})).To(Succeed())
+	for _, p := range pods.Items {
+		if p.Status.PodIP != "" && p.Status.Phase == corev1.PodRunning {
+			out = append(out, p.Status.PodIP)
+		}
+	}
+	Expect(out).NotTo(BeEmpty(), component)
+	return out
+}

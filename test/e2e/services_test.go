@@ -26,7 +26,7 @@ var _ = Describe("A reader outside the cluster", Label(Core), func() {
 		before, running := status(ctx, shop), runs(ctx, shop)
 		Expect(shop.Change(ctx, func(g *v1alpha1.GaleraCluster) {
 			g.Spec.TLS.Certificate.DNSNames, g.Spec.TLS.Certificate.IPAddresses = []string{name}, []string{"192.0.2.7"}
-			g.Spec.ReadOnlyService = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+			g.Spec.ReadOnlyService.ServiceSpec = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
 				Labels: map[string]string{"team": "shop"}}
 		})).To(Succeed())
 		awaitRenewed(ctx, shop, before.TLS.Serial)

@@ -43,7 +43,7 @@ var _ = Describe("A sidecar that fails", Label(Slow, Faults), func() {
 					}
 				}
 				o.Expect(kept).To(BeNumerically(">=", 1), "pods that are not replaced")
-				o.Expect(primaryEndpoints(ctx, shop)).NotTo(BeZero(), "ready endpoints of the primary's Service")
+				o.Expect(endpointsOf(ctx, shop, shop.Name+"-primary")).NotTo(BeZero(), "ready endpoints of the primary's Service")
 			}).WithContext(ctx).WithTimeout(75 * time.Second).WithPolling(time.Second).Should(Succeed())
 			Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed())
 
@@ -81,12 +81,12 @@ func uids(ctx context.Context, c *harness.Cluster) map[string]types.UID {
 	return out
 }
 
-// primaryEndpoints counts the addresses to which the primary's Service leads.
-func primaryEndpoints(ctx context.Context, c *harness.Cluster) (ready int) {
+// endpointsOf counts the addresses to which a Service of a cluster leads.
+func endpointsOf(ctx context.Context, c *harness.Cluster, service string) (ready int) {
 	GinkgoHelper()
 	var slices discoveryv1.EndpointSliceList
 	Expect(kube.List(ctx, &slices, ctrlclient.InNamespace(c.Namespace),
-		ctrlclient.MatchingLabels{discoveryv1.LabelServiceName: c.Name + "-primary"})).To(Succeed())
+		ctrlclient.MatchingLabels{discoveryv1.LabelServiceName: service})).To(Succeed())
 	for _, s := range slices.Items {
 		for _, e := range s.Endpoints {
 			if e.Conditions.Ready == nil || *e.Conditions.Ready {

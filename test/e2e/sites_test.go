@@ -43,20 +43,6 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		progress("%s: %s", last, written)
 	}
 
-	// addresses are those of a cluster's pods of a component.
-	addresses := func(ctx SpecContext, namespace, component string) (out []string) {
-		GinkgoHelper()
-		pods := &corev1.PodList{}
-		Expect(kube.List(ctx, pods, kubeclient.InNamespace(namespace),
-			kubeclient.MatchingLabels{"app.kubernetes.io/component": component})).To(Succeed())
-		for _, p := range pods.Items {
-			if p.Status.PodIP != "" && p.Status.Phase == corev1.PodRunning {
-				out = append(out, p.Status.PodIP)
-			}
-		}
-		Expect(out).NotTo(BeEmpty(), component)
-		return out
-	}
 	// numbered is the number of a GTID.
 	numbered := func(gtid string) (n int) {
 		GinkgoHelper()
@@ -111,7 +97,7 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
 
 		By("streaming what the archiver cannot store")
-		Expect(kube.Network().CutBetween(ctx, addresses(ctx, first.Namespace, "archiver"),
+		Expect(kube.Network().CutBetween(ctx, addressesOf(ctx, first.Namespace, "archiver"),
 			[]string{objects.PodIP()})).To(Succeed())
 		Expect(w.WaitForMore(ctx, 200, time.Minute)).To(Succeed())
 		last := position(ctx, first, first.Name+"-0")
@@ -124,7 +110,7 @@ var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
 		})
 
 		By("going on with the archive while the first site cannot be reached")
-		Expect(kube.Network().CutBetween(ctx, addresses(ctx, first.Namespace, "database"), addresses(ctx, ns, "source"))).
+		Expect(kube.Network().CutBetween(ctx, addressesOf(ctx, first.Namespace, "database"), addressesOf(ctx, ns, "source"))).
 			To(Succeed())
 		streams(false)
 		stopAndCheck(ctx, w, start)
