@@ -10,8 +10,12 @@ import (
 
 // Closed returns the cluster as it is after a loss of its status, or of a part: where nodes refuse writes, so that
 // another site can take over, a token may have been given. They go on refusing them until that is void in the store.
+// Where nothing is left that shows what nodes have done, it may be so, too, or another cluster may have taken over.
 func Closed(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
 	c, by := f.Cluster, refusal(f, seen, published)
+	if forgotten(f, seen, published) {
+		by = agentapi.Refusal{Switching: 1} // below any that a change of sites has had
+	}
 	if s := c.Status.SwitchSite; by.Switching == 0 || len(f.Claims) == 0 || s != nil && s.Number >= by.Switching {
 		return c
 	}
@@ -24,6 +28,18 @@ func Closed(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alp
 		c.Status.SwitchSite.Location = &in
 	}
 	return c
+}
+
+// forgotten reports whether nothing shows what the nodes of a cluster have done that was started: its status, and what
+// was published, are lost, and no node runs. Another cluster can take over from one that is archived.
+func forgotten(f Facts, seen map[string]Seen, published agentapi.NodeConfig) bool {
+	c := f.Cluster
+	if f.StatefulSet == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil || c.Spec.ReplicaOf != nil ||
+		!c.ArchivesBinlog() {
+		return false
+	}
+	id := IdentityOf(f, seen, published)
+	return id.Known() && id.UID == ""
 }
 
 // Superseded returns the cluster as it is after a loss of its status: where nodes refuse writes because another cluster

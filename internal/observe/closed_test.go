@@ -3,6 +3,7 @@ package observe
 import (
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -80,6 +81,60 @@ func TestClosed(t *testing.T) {
 		}
 		if c.Status.SwitchSite != tc.have {
 			t.Errorf("%s: the cache is changed", name)
+		}
+	}
+}
+
+// TestForgotten: where the status and what was published are lost, and no node runs that could tell, nodes refuse writes
+// until the archiver has read that no other cluster has taken over. A new cluster accepts them at once.
+func TestForgotten(t *testing.T) {
+	running := corev1.ContainerStatus{Name: "mariadb", State: corev1.ContainerState{
+		Running: &corev1.ContainerStateRunning{}}}
+	for name, tc := range map[string]struct {
+		edit func(f *Facts, seen map[string]Seen, published *agentapi.NodeConfig)
+		want bool
+	}{
+		"all is lost": {func(*Facts, map[string]Seen, *agentapi.NodeConfig) {}, true},
+		"it was not started yet": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.StatefulSet = nil
+		}, false},
+		"its volumes are gone": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) { f.Claims = nil }, false},
+		"the configuration is there": {func(_ *Facts, _ map[string]Seen, c *agentapi.NodeConfig) {
+			c.Cluster, c.UID, c.Revision = "shop", "u", "r"
+		}, false},
+		"the status is there": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.Cluster.Status.Identity = "u"
+		}, false},
+		"the status is of an earlier release": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.Cluster.Status.ClusterUUID = "h"
+		}, false},
+		"it is being filled": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.Cluster.Status.Restore = &v1alpha1.RestoreStatus{}
+		}, false},
+		"it is not archived": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.Cluster.Spec.Backup = nil
+		}, false},
+		"it follows": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.Cluster.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+		}, false},
+		"a node accepts writes": {func(f *Facts, seen map[string]Seen, _ *agentapi.NodeConfig) {
+			seen["shop-0"] = Seen{Live: true, Report: agentapi.Report{Cluster: agentapi.Identity{Namespace: "prod",
+				Cluster: "shop", UID: "u"}}}
+		}, false},
+		"a node runs that does not answer": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
+			f.Pods["shop-0"].Status.ContainerStatuses = []corev1.ContainerStatus{running}
+		}, false},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Namespace, c.Name, c.UID = "prod", "shop", types.UID("u")
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+		f, seen, published := Facts{Cluster: c, StatefulSet: &appsv1.StatefulSet{},
+			Pods:   map[string]*corev1.Pod{"shop-0": {}},
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}, map[string]Seen{}, agentapi.NodeConfig{}
+		tc.edit(&f, seen, &published)
+		have := Closed(f, seen, published)
+		if (have != c) != tc.want || have.Refuses() != tc.want {
+			t.Errorf("%s: %+v", name, have.Status.SwitchSite)
 		}
 	}
 }

@@ -57,6 +57,10 @@ var known = map[string]schedule{
 		opened),
 	"a lost status has no takeover": join(token, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass, firstActs,
 		[]event{{doMishap, 0, 0}}, firstPass, firstActs),
+	// The nodes were killed, and nothing is left that the first cluster had known.
+	"what is lost altogether was nothing": join(accepted, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass,
+		firstActs, []event{{doFail, 0, 0}, {doFail, 0, 1}, {doRead, 0, 1}, {doReport, 0, 0}, {doReport, 4, 0},
+			{doMishap, 0, 8}}, firstPass, firstActs),
 	// The second site is streamed to no more, and has not read the archive.
 	"a token is used whatever was applied": join([]event{{doFail, stream + 1, 9}}, write, token, asked, opened),
 	// The nodes have not read yet that they are to refuse writes.

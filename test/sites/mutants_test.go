@@ -109,6 +109,12 @@ var mutants = []mutant{
 		}
 	}},
 	{"a promotion is looked for once", func(r *rules) { r.checksOnce = true }},
+	{"what is lost altogether was nothing", func(r *rules) {
+		r.closed = func(f observe.Facts, seen map[string]observe.Seen, published agentapi.NodeConfig) *cluster {
+			f.StatefulSet = nil // as of a cluster that was not started
+			return observe.Closed(f, seen, published)
+		}
+	}},
 	{"nodes of a superseded cluster accept writes", func(r *rules) {
 		r.config = func(c *cluster) agentapi.NodeConfig {
 			if c = c.DeepCopy(); !c.Switching() {

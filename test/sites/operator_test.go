@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -66,10 +67,13 @@ func (s *site) accepts() bool { return slices.ContainsFunc(s.nodes, (*node).acce
 func (s *site) facts() observe.Facts {
 	f := observe.Facts{Cluster: s.c.DeepCopy(), Pods: map[string]*corev1.Pod{},
 		Claims: map[string]*corev1.PersistentVolumeClaim{"data": {}}}
+	f.StatefulSet = &appsv1.StatefulSet{}
 	for _, n := range s.nodes {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: n.name}}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.ContainerName,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		if n.agent { // otherwise it is another one, which waits for NAME-config
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.ContainerName,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		}
 		f.Pods[n.name] = p
 	}
 	return f

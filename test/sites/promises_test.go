@@ -22,6 +22,8 @@ type truth struct {
 	// opened are the sites that have taken over, planned reports whether one has done so without loss.
 	opened  []*site
 	planned bool
+	// told is the promotion because of which all nodes of the first cluster were read to refuse writes, "" for none.
+	told string
 }
 
 // coverage is how often something has happened in schedules.
@@ -73,8 +75,16 @@ func (w *world) check() {
 			recorded++
 		}
 	}
+	if c := first.c; c.Superseded() && !slices.ContainsFunc(first.nodes, func(n *node) bool {
+		return n.accepts() || n.config.Refused().SupersededBy == ""
+	}) {
+		w.told = c.Status.Superseded.ID
+	}
 	switch {
-	case w.broken != "" || recorded == 0:
+	case w.broken != "":
+	case w.told != "" && first.accepts() && !w.recreated:
+		w.broken = "the first cluster has refused writes because of " + w.told + ", and accepts them again"
+	case recorded == 0:
 	case recorded > 1:
 		w.broken = "two clusters that follow the first one accept writes"
 	case !first.accepts():
