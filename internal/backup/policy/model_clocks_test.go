@@ -57,6 +57,10 @@ func (w *world) operatorNow() time.Time {
 	return w.now.Add(w.hosts.operator)
 }
 
+// earliest and latest are what the operator takes for the time: by its own clock, or by the API server's.
+func (w *world) earliest() time.Time { return w.now.Add(min(0, w.hosts.operator)) }
+func (w *world) latest() time.Time   { return w.now.Add(max(0, w.hosts.operator)) }
+
 // synced are the nodes that answer, and one that has.
 func (w *world) synced(n int) (out []int) {
 	for i := range w.nodes {

@@ -26,14 +26,17 @@ type operator struct {
 	schedule *v1alpha1.GaleraBackupSchedule
 	objects  []v1alpha1.GaleraBackup
 	reported *v1alpha1.ArchiveStatus
+	asked    *v1alpha1.ClusterBackup // spec.backup while point in time is on
+	unseen   bool                    // the operator has not seen yet that it was turned off
 }
 
 func newOperator() operator {
 	o := operator{cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{},
 		schedule: &v1alpha1.GaleraBackupSchedule{}}
 	o.cluster.Name, o.cluster.UID, o.store.Name, o.store.UID = "shop", "u1", "minio", "s1"
-	o.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"},
-		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	o.asked = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true, Window: &metav1.Duration{Duration: window}}}
+	o.cluster.Spec.Backup = o.asked.DeepCopy()
 	o.cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	o.store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: window}}
 	o.reported = &v1alpha1.ArchiveStatus{}
@@ -78,15 +81,40 @@ func (w *world) operate(node int, well bool) {
 	b.Labels = map[string]string{v1alpha1.LabelArchiveOf: string(o.cluster.UID)}
 }
 
-// turned has the operator see that point in time was turned off, or on.
-func (w *world) turned() {
+// turned has point in time turned on, or off, in one of three ways. The operator sees that at once, or late.
+func (w *world) turned(how int, late bool) {
 	o := &w.operator
-	if o.cluster.Spec.Backup.PointInTime.Enabled = w.logging; !w.logging {
-		o.cluster.Status.EndedArchive = w.end(o.cluster, window, w.now, w.now)
-		*o.reported, o.cluster.Status.Backup = v1alpha1.ArchiveStatus{}, nil
+	w.seesOff()
+	o.cluster.Spec.Backup = o.asked.DeepCopy()
+	if w.logging {
+		o.cluster.Status.Backup = o.reported
 		return
 	}
-	o.cluster.Status.Backup = o.reported
+	switch o.unseen = true; how {
+	case 0:
+		o.cluster.Spec.Backup.PointInTime.Enabled = false
+	case 1:
+		o.cluster.Spec.Backup.PointInTime = nil
+	default:
+		o.cluster.Spec.Backup = nil
+	}
+	if !late {
+		w.seesOff()
+	}
+}
+
+// seesOff has the operator see that point in time was turned off.
+func (w *world) seesOff() {
+	o := &w.operator
+	if !o.unseen {
+		return
+	}
+	s := o.store
+	if o.cluster.Spec.Backup == nil {
+		s = &v1alpha1.GaleraBackupStore{}
+	}
+	o.cluster.Status.EndedArchive = w.end(o.cluster, archival.Window(o.cluster, s), w.earliest(), w.latest())
+	*o.reported, o.cluster.Status.Backup, o.unseen = v1alpha1.ArchiveStatus{}, nil, false
 }
 
 func init() {
@@ -98,6 +126,27 @@ func init() {
 	known["an archive that was turned off needs nothing (6)"] = offWithTwoLines
 }
 
+func init() {
+	mutants["what is archived counts only while the spec asks for it (6)"] = func(d *decisions) {
+		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
+			if f.Cluster = f.Cluster.DeepCopy(); !f.Cluster.ArchivesBinlog() {
+				f.Cluster.Status.Backup = nil
+			}
+			return schedule.Retain(to, f)
+		}
+	}
+	known["what is archived counts only while the spec asks for it (6)"] = append(slices.Clone(offWithTwoLines[:14]),
+		event{23, 0, 0}, event{32, 2, 0}, event{31, 0, 0}, event{20, 1, 0}, event{31, 0, 0})
+	mutants["what an archive needs that was turned off ends by the operator's own clock (6)"] = func(d *decisions) {
+		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
+			f.Today = time.Time{}
+			return schedule.Retain(to, f)
+		}
+	}
+	known["what an archive needs that was turned off ends by the operator's own clock (6)"] = slices.Concat(
+		offWithTwoLines[:16], []event{{27, 7, 5}, {23, 0, 0}, {20, 1, 0}, {23, 0, 0}})
+}
+
 // offWithTwoLines is a schedule in which the last backup of before the window is of a line of history that was lost,
 // and point in time is turned off.
 var offWithTwoLines = []event{{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {0, 0, 0}, {12, 0, 0}, {17, 0, 1},
@@ -107,9 +156,15 @@ var offWithTwoLines = []event{{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {0, 0
 // report brings the status up to date by what the archiver reports.
 func (w *world) report(node int) (ask archival.Request) {
 	o := &w.operator
+	w.seesOff()
+	o.cluster.Status.EndedArchive = archival.Remembered(o.cluster.Status.EndedArchive, w.earliest())
 	numbers := w.archive().Numbers
-	if !w.logging || len(numbers) == 0 {
+	switch {
+	case !w.logging:
 		return ask
+	case len(numbers) == 0:
+		return w.decide(o.reported, archival.Facts{Cluster: o.cluster, Archived: &task.Archived{Needed: []string{}},
+			Store: o.store, Backups: o.objects, Now: w.operatorNow(), Today: w.earliest()})
 	}
 	last, r := w.segments[numbers[len(numbers)-1]].Head, w.observe()
 	a := &task.Archived{Node: fmt.Sprint(node), GTID: last.Last.String(), Segment: last.Number, Through: last.Through,
@@ -118,7 +173,7 @@ func (w *world) report(node int) (ask archival.Request) {
 		a.Through = binlog.Later(a.Through, w.through.Time)
 	}
 	ask = w.decide(o.reported, archival.Facts{Cluster: o.cluster, Archived: a, Store: o.store, Backups: o.objects,
-		Now: w.operatorNow()})
+		Now: w.operatorNow(), Today: w.earliest()})
 	w.say("status: %s, recoverable from %v to %v; asked for: %q", o.reported.Reason, o.reported.RecoverableFrom,
 		o.reported.ArchivedThrough, ask.Name)
 	if o.reported.Reason == v1alpha1.ReasonArchiving {
@@ -172,12 +227,19 @@ func (w *world) anyOf(t binlog.Target) (err error) {
 	return err
 }
 
-// retain has retention remove backups, and checks that what its window needs is still there.
-func (w *world) retain() {
+// retain has retention remove backups, and checks that what its window needs is still there. The status may be as it
+// was a while ago.
+func (w *world) retain(late bool) {
 	o := &w.operator
-	w.report(0)
-	remove := w.expire(&o.schedule.Status, schedule.Facts{Schedule: o.schedule, Backups: o.objects, Store: o.store,
-		Cluster: o.cluster, Now: w.operatorNow()})
+	if at := o.reported.EmptyAt; !late || at != nil && w.now.Sub(at.Time) < 15*time.Minute {
+		w.report(0)
+	}
+	f := schedule.Facts{Schedule: o.schedule, Backups: o.objects, Store: o.store, Cluster: o.cluster, Window: archival.Window(o.cluster, o.store),
+		Now: w.operatorNow()}
+	if !w.logging {
+		f.Now, f.Today = w.now.Add(w.hosts.operator), w.earliest()
+	}
+	remove := w.expire(&o.schedule.Status, f)
 	if len(remove) == 0 {
 		return
 	}
@@ -247,7 +309,7 @@ func (w *world) align(primary int) {
 // settles: point in time is enabled again, and once backups do not fail any more one leads to the archive.
 func (w *world) settles() {
 	w.logging, w.hosts = true, hosts{}
-	w.turned()
+	w.turned(0, false)
 	w.session++
 	w.view++
 	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as the message asks

@@ -56,7 +56,11 @@ func (w *world) do(e event) {
 	case 22:
 		w.operate(e.a%3, e.b%4 > 0)
 	case 23:
-		w.retain()
+		w.retain(false)
+	case 31:
+		w.retain(true)
+	case 32:
+		w.toggle(e.a%3, e.b%2 == 0)
 	case 24:
 		if e.b%3 > 0 {
 			w.commit(w.on(e.a%3), e.a%3, false)
@@ -87,18 +91,9 @@ func (w *world) rareEvent(e event) {
 	case 0, 1:
 		w.recover(e.b % 4)
 		w.say("recovered in %s, from %d on", w.line().ID, w.line().Start)
-	case 2: // point in time is disabled, and enabled again
+	case 2:
 		w.report(0)
-		w.view++
-		if w.logging = !w.logging; w.logging {
-			w.session++
-		}
-		w.turned()
-		for i := range w.archivers {
-			w.archivers[i].kill()
-		}
-		w.logs()
-		w.say("logging %v", w.logging)
+		w.toggle(0, false)
 	case 3: // all nodes run without a binary log for a while, which takes a start of each, and nothing says so
 		was := w.logging
 		w.viewChanges()
@@ -124,6 +119,20 @@ func (w *world) rareEvent(e event) {
 	case 7:
 		w.lose(e.b)
 	}
+}
+
+// toggle disables point in time, or enables it again.
+func (w *world) toggle(how int, late bool) {
+	w.view++
+	if w.logging = !w.logging; w.logging {
+		w.session++
+	}
+	w.turned(how, late)
+	for i := range w.archivers {
+		w.archivers[i].kill()
+	}
+	w.logs()
+	w.say("logging %v", w.logging)
 }
 
 // lose removes an object of the archive, or exchanges its content for another one's.
@@ -191,6 +200,12 @@ func draw(seed uint64) []event {
 			out[i].what = 29
 		case out[i].what < 3 && r.IntN(10) == 0: // a view of the group
 			out[i].what = 30
+		}
+		switch odd := r.IntN(5); {
+		case out[i].what == 23 && odd < 2: // by a status of a while ago
+			out[i].what = 31
+		case out[i].what == 17 && out[i].a%8 == 2 && odd > 0: // point in time is turned off in another way, or seen late
+			out[i].what = 32
 		}
 		if out[i].what == 17 && calm > 0 && r.IntN(4) > 0 {
 			out[i].what = r.IntN(13)
