@@ -166,6 +166,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(q.Pair), q.Header(nil))
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now,
+			Late:  opts.clock.Later,
 			Calls: copies()}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Events: recorder(mgr),
 			Agents: agents, Calls: copies(), Now: time.Now}).SetupWithManager(mgr),

@@ -68,7 +68,8 @@ func newCloning(t *testing.T, name string) *cloning {
 	w.stop = startOperator(t, w.dev, newFakeAgents()) // it sets the conditions of a cluster that is held back
 	sources, jobs, options := clone.Sources{Reader: kube}, job.Options{Image: "operator"},
 		resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"}
-	w.restores = restoring.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options,
+	w.restores = restoring.Reconciler{Client: kube, Live: kube, Late: time.Now,
+		Sources: sources, Jobs: jobs, Options: options,
 		Calls: &calls.Calls[string, string, task.Copied]{}, Now: time.Now}
 	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs,
 		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now, Today: time.Now,

@@ -140,7 +140,8 @@ func TestExternal(t *testing.T) {
 	w := &moved{T: t, ns: "external"}
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}))
 	startOperator(t, w.ns, newFakeAgents())
-	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
+	w.restores = restoring.Reconciler{Client: kube, Live: kube, Late: time.Now,
+		Jobs:    job.Options{Image: "operator"},
 		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
 		Calls: &calls.Calls[string, string, task.Copied]{Do: calls.One(func(_ context.Context, address, leaf string) (
 			task.Copied, error) {

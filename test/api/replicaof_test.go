@@ -197,7 +197,8 @@ func TestReplicaOf(t *testing.T) {
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}))
 	startOperator(t, w.ns, newFakeAgents())
 	jobs := job.Options{Image: "operator"}
-	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: jobs,
+	w.restores = restoring.Reconciler{Client: kube, Live: kube, Late: time.Now,
+		Jobs:    jobs,
 		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
 		Calls:   &calls.Calls[string, string, task.Copied]{},
 		Now:     func() time.Time { return time.Now().Add(w.later) }}

@@ -155,7 +155,7 @@ func TestArchiveBeginsAfterTheCutover(t *testing.T) {
 			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: role}
 		}
 		r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build(),
-			Calls:    &calls.Calls[string, deployed.Question, task.Archived]{},
+			Today: time.Now, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
 		key := client.ObjectKeyFromObject(c)
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {

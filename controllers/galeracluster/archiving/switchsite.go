@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -107,8 +108,8 @@ func endOf(name string, seen observe.Seen, nodes int) archival.End {
 // pause removes the archiver of a cluster that another one has taken over from, once it follows that one: its nodes log
 // what it follows.
 func (r *Reconciler) pause(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if v1alpha1.Replaced(c) == "" {
-		return nil
+	if err := r.expire(ctx, c); err != nil || v1alpha1.Replaced(c) == "" {
+		return err
 	}
 	lease := r.endLease(ctx, c)
 	d := &appsv1.Deployment{}
@@ -116,6 +117,16 @@ func (r *Reconciler) pause(ctx context.Context, c *v1alpha1.GaleraCluster) error
 		return errors.Join(lease, client.IgnoreNotFound(err))
 	}
 	return errors.Join(lease, ownership.Remove(ctx, r.Client, r.Live, c.UID, d))
+}
+
+// expire removes from the status what archives have needed whose windows have passed.
+func (r *Reconciler) expire(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	left := archival.Remembered(c.Status.EndedArchive, r.Today())
+	if equality.Semantic.DeepEqual(c.Status.EndedArchive, left) {
+		return nil
+	}
+	c.Status.EndedArchive = left
+	return r.Status().Update(ctx, c)
 }
 
 // unknown forgets where nodes end: without an archiver nothing is known of that from now on.

@@ -56,8 +56,8 @@ type Reconciler struct {
 	Jobs    job.Options
 	// Calls ask the Job that copies another server how far it is.
 	Calls *Progress
-	// Now is the clock.
-	Now func() time.Time
+	// Now is the clock, and Late the latest of those that are known.
+	Now, Late func() time.Time
 }
 
 // Reconcile makes one pass.

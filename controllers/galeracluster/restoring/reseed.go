@@ -107,7 +107,7 @@ func (r *Reconciler) checkFacts(ctx context.Context, c *v1alpha1.GaleraCluster, 
 }
 
 func (r *Reconciler) reseedFacts(ctx context.Context, c *v1alpha1.GaleraCluster) (restoration.ReseedFacts, error) {
-	f := restoration.ReseedFacts{Cluster: c, Now: r.Now()}
+	f := restoration.ReseedFacts{Cluster: c, Now: r.Now(), Late: r.Late()}
 	if err := r.checkFacts(ctx, c, &f); err != nil {
 		return f, err
 	}

@@ -120,8 +120,8 @@ func recordOf(t *v1alpha1.SwitchToken) string {
 // forget makes the cluster another one: its nodes write in a GTID domain that none of its data are in. Its archive, if
 // it is to have one again, begins anew; what the window of the one before needs stays known. That another one has taken
 // over from it is over.
-func forget(to *v1alpha1.GaleraClusterStatus, c *v1alpha1.GaleraCluster, now time.Time) {
-	to.EndedArchive = archival.TurnOff(c, archival.Window(c, nil), time.Time{}, now) // what has passed goes later
+func forget(to *v1alpha1.GaleraClusterStatus, c *v1alpha1.GaleraCluster, late time.Time) {
+	to.EndedArchive = archival.TurnOff(c, archival.Window(c, nil), time.Time{}, late) // what has passed goes later
 	to.Identity = v1alpha1.IdentityAfter(c, to.Reseed.Request)
 	to.Superseded, to.Backup, to.WriteLease = nil, nil, ""
 }

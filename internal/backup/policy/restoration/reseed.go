@@ -29,7 +29,8 @@ type ReseedFacts struct {
 	Blocker Problem
 	// Source is where the backup lies of a cluster that is to be followed.
 	Source Source
-	Now    time.Time
+	// Now is the clock, Late the latest of those that are known, the zero time for Now.
+	Now, Late time.Time
 }
 
 // ReseedAct is what is done next.
@@ -324,7 +325,7 @@ func copyAgain(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) {
 	to.ClusterUUID, to.Line, to.Primary, to.Operation, to.Abandoned, to.Replication = "", "", "", nil, nil, nil
 	to.Members, to.NoPrimarySince = nil, nil       // their positions are of the data that were removed
 	if !strings.Contains(to.Reseed.Request, "@") { // that is a person's annotation
-		forget(to, f.Cluster, f.Now)
+		forget(to, f.Cluster, slices.MaxFunc([]time.Time{f.Now, f.Late}, time.Time.Compare))
 	}
 	to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: f.Cluster.Generation,
 		Attempts: attempts, StartedAt: new(metav1.NewTime(f.Now)), Message: firstMessage(f.Cluster)}
