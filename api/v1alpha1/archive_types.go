@@ -109,6 +109,14 @@ type ArchiveStatus struct {
 	// +optional
 	// +listType=atomic
 	Needed []string `json:"needed,omitempty"`
+	// store is where the archive lies that this is about. Where spec.backup leads elsewhere, the archive begins there; what
+	// points in time of the former one need goes to status.endedArchive.
+	// +optional
+	Store *StoreLocation `json:"store,omitempty"`
+	// emptyAt is when the store was last seen to have no segment of the archive, in steps of ten minutes: no point in time
+	// needs a backup that was complete before.
+	// +optional
+	EmptyAt *metav1.Time `json:"emptyAt,omitempty"`
 	// window is for how long every point in time stays in the store: spec.backup.pointInTime.window, or keepWithin of the
 	// store's retention if that is longer. What is archived keeps it when point in time is turned off.
 	// +optional

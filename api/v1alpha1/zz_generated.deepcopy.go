@@ -105,6 +105,15 @@ func (in *ArchiveStatus) DeepCopyInto(out *ArchiveStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Store != nil {
+		in, out := &in.Store, &out.Store
+		*out = new(StoreLocation)
+		**out = **in
+	}
+	if in.EmptyAt != nil {
+		in, out := &in.EmptyAt, &out.EmptyAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Window != nil {
 		in, out := &in.Window, &out.Window
 		*out = new(v1.Duration)

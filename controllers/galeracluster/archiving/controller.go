@@ -103,6 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(0, err)
 	}
 	next := c.DeepCopy()
+	archival.Relocate(next, f, r.Late())
 	ask := archival.Decide(next.Status.Backup, f)
 	next.Status.EndedArchive = archival.Remembered(next.Status.EndedArchive, r.Today())
 	archival.Supersede(next, f.Archived)
@@ -171,7 +172,7 @@ func (r *Reconciler) beginSession(ctx context.Context, c *v1alpha1.GaleraCluster
 
 // observe has the archiver there, and asks it.
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (archival.Facts, error) {
-	f := archival.Facts{Cluster: c, Now: r.Now()}
+	f := archival.Facts{Cluster: c, Now: r.Now(), Today: r.Today()}
 	if !c.RenewsWriteLease() { // also without a store
 		if err := r.endLease(ctx, c); err != nil {
 			return f, err

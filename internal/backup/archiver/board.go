@@ -124,6 +124,19 @@ func (b *board) needs(bases []policy.Base) {
 	b.set(func(a *task.Archived) { a.Needed = ids })
 }
 
+// empty reports whether the store has no segment, so that no point in time needs a backup; otherwise that is not known.
+func (b *board) empty(none bool) {
+	b.set(func(a *task.Archived) {
+		switch {
+		case a.Segment > 0: // meanwhile
+		case none:
+			a.Needed = []string{}
+		default:
+			a.Needed = nil
+		}
+	})
+}
+
 // numbered reports how nodes number transactions differently, nil for what is not known or not so.
 func (b *board) numbered(skew *task.Skew) { b.set(func(a *task.Archived) { a.Skew = skew }) }
 

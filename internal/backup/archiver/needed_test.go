@@ -13,6 +13,23 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
+// TestNeedsNothing: a store that was listed, and has no segment, needs no backup; one that cannot be listed may.
+func TestNeedsNothing(t *testing.T) {
+	a := newStore(t)
+	s := surveying(a, time.Hour)
+	s.reports.now = task.Archived{}
+	if s.reports.empty(false); s.reports.now.Needed != nil {
+		t.Errorf("before it is listed: %v", s.reports.now.Needed)
+	}
+	if err := s.once(context.Background()); err != nil || s.reports.now.Needed == nil || len(s.reports.now.Needed) > 0 {
+		t.Errorf("it is empty: %v, %v", s.reports.now.Needed, err)
+	}
+	ten(t, a)
+	if err := s.once(context.Background()); err != nil || s.reports.now.Needed != nil {
+		t.Errorf("it has segments, and was not loaded: %v, %v", s.reports.now.Needed, err)
+	}
+}
+
 // TestNeeded: what the window needs is reported once it is known, and stays while a backup cannot be judged.
 func TestNeeded(t *testing.T) {
 	ctx, a := context.Background(), newStore(t)

@@ -72,12 +72,12 @@ func (s *surveyor) run(ctx context.Context) {
 
 // once checks everything. Where a question fails, what was found before stays.
 func (s *surveyor) once(ctx context.Context) error {
-	domain, ok := s.reports.archives()
-	if !ok {
-		return nil
-	}
+	domain, begun := s.reports.archives()
 	numbers, err := s.segments.numbers(ctx)
-	if err != nil || len(numbers) == 0 {
+	if !begun {
+		s.reports.empty(err == nil && len(numbers) == 0)
+	}
+	if err != nil || len(numbers) == 0 || !begun {
 		return err
 	}
 	s.reports.set(func(a *task.Archived) { a.Bytes = s.segments.bytes() })

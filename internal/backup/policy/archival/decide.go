@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 )
 
 const (
@@ -18,13 +19,17 @@ const (
 	maxLag = time.Minute
 	// updateInterval is how often times that move are written down.
 	updateInterval = 10 * time.Second
+	// emptyInterval is how often it is written down that the store has no segment, emptyAge how old that may be when it is
+	// reported, and emptyValid until when it counts.
+	emptyInterval, emptyAge, emptyValid = 10 * time.Minute, 2 * time.Minute, 15 * time.Minute
 )
 
 // Decide brings status.backup up to date, and returns the backup that is asked for. It is pure.
 func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
-	if f.Store != nil {
+	if f.Store != nil && location.Changed(to.Store, f.Store) == "" {
 		to.Window = &metav1.Duration{Duration: Window(f.Cluster, f.Store)}
 	}
+	begun := to.Segments > 0 || to.Chain > 0 || to.ArchivedThrough != nil || len(named(to)) > 0
 	if a := f.Archived; a != nil {
 		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
 		switch at := to.ArchivedThrough; {
@@ -39,6 +44,10 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 		}
 		switch {
 		case a.Needed == nil:
+		case len(a.Needed) == 0 && a.Segment == 0 && !begun: // a store that had some may only look empty, as unmounted
+			if at := f.today().Add(-emptyAge); to.EmptyAt == nil || at.Sub(to.EmptyAt.Time).Abs() >= emptyInterval {
+				to.EmptyAt = timeOf(at)
+			}
 		case a.Kept == "":
 			to.Needed = bounded(a.Needed)
 		case len(to.Needed) > 0: // it cannot read all of the backups: it may name others instead
@@ -56,6 +65,13 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 		to.Message += ". " + f.NoLease
 	}
 	return ask
+}
+
+func (f Facts) today() time.Time {
+	if f.Today.IsZero() {
+		return f.Now
+	}
+	return f.Today
 }
 
 // lag sets how far behind the archive is, in steps: a status that changes with every check wakes every watcher.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 )
 
 // defaultWindow is that of spec.backup.pointInTime.
@@ -58,6 +59,25 @@ func TurnOff(c *v1alpha1.GaleraCluster, window time.Duration, today, late time.T
 	}
 	limit(out)
 	return out
+}
+
+// Relocate begins the status of an archive anew where its archiver, which has answered, is at work elsewhere than the
+// one that it is about: what points in time of that one need is known as if it was turned off. What an archiver finds in
+// one place says nothing about another. A status of an earlier release does not name the place.
+func Relocate(to *v1alpha1.GaleraCluster, f Facts, late time.Time) {
+	a := to.Status.Backup
+	if f.Archived == nil {
+		return
+	}
+	at := location.Parse(f.Archived.Place)
+	switch {
+	case at == nil || a.Store != nil && *a.Store == *at:
+	case a.Store == nil:
+		a.Store = at
+	default:
+		to.Status.EndedArchive = TurnOff(to, Window(to, nil), f.today(), late)
+		to.Status.Backup = &v1alpha1.ArchiveStatus{Session: a.Session, AlignedAt: a.AlignedAt, Store: at}
+	}
 }
 
 // add adds what archives need that have ended before. A base is of one session of archiving, so one that an earlier

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -116,6 +117,102 @@ func TestTurnOff(t *testing.T) {
 	got := TurnOff(cluster, 50*time.Hour, endedNow.Add(-time.Hour), endedNow.Add(744*time.Hour))
 	if want := "794 b:794 a:1"; written(got) != want {
 		t.Errorf("a clock that is ahead: %s", written(got))
+	}
+}
+
+// TestRelocate: an archiver that is at work elsewhere reports of another archive. What the one before needs stays known.
+func TestRelocate(t *testing.T) {
+	place := func(bucket string) v1alpha1.StoreLocation { return v1alpha1.StoreLocation{Kind: "S3", Bucket: bucket} }
+	for name, c := range map[string]struct {
+		of, at     string // "" for not known
+		silent     bool
+		base, want string
+	}{
+		"the same place":       {of: "a", at: "a", base: "b1"},
+		"it was not known":     {at: "a", base: "b1"},
+		"it is not reported":   {of: "a", base: "b1"},
+		"it does not answer":   {of: "a", at: "b", silent: true, base: "b1"},
+		"another place":        {of: "a", at: "b", want: "50 b1:50 b0:50"},
+		"neither is not known": {base: "b1"},
+	} {
+		f := Facts{Now: endedNow, Archived: &task.Archived{}}
+		cluster := &v1alpha1.GaleraCluster{}
+		cluster.Status.Backup = &v1alpha1.ArchiveStatus{Session: "s", Base: "b1", Needed: []string{"b0"}, Chain: 7,
+			Window: &metav1.Duration{Duration: 50 * time.Hour}}
+		cluster.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true,
+			Window: &metav1.Duration{Duration: time.Hour}}}
+		if c.of != "" {
+			cluster.Status.Backup.Store = new(place(c.of))
+		}
+		if c.at != "" {
+			f.Archived.Place = location.Text(place(c.at))
+		}
+		if c.silent {
+			f.Archived = nil
+		}
+		Relocate(cluster, f, endedNow)
+		a := cluster.Status.Backup
+		if a.Base != c.base || a.Session != "s" || (a.Chain == 7) != (c.want == "") || written(cluster.Status.EndedArchive) !=
+			c.want {
+			t.Errorf("%s: %+v, %q", name, a, written(cluster.Status.EndedArchive))
+		}
+		if c.at != "" && !c.silent && (a.Store == nil || *a.Store != place(c.at)) {
+			t.Errorf("%s: it is about %v", name, a.Store)
+		}
+	}
+}
+
+// TestEmptyStore: that the store has no segment is written down while it has had none, now and then.
+func TestEmptyStore(t *testing.T) {
+	none := func(f *Facts) { f.Archived = &task.Archived{Needed: []string{}} }
+	before := func(ago time.Duration) v1alpha1.ArchiveStatus {
+		return v1alpha1.ArchiveStatus{EmptyAt: new(metav1.NewTime(noon.Add(-ago)))}
+	}
+	for name, c := range map[string]struct {
+		to   v1alpha1.ArchiveStatus
+		f    Facts
+		want time.Duration // ago, -1 for never
+	}{
+		"none is there":        {v1alpha1.ArchiveStatus{}, with(none), 2 * time.Minute},
+		"by the earlier clock": {v1alpha1.ArchiveStatus{}, with(none, func(f *Facts) { f.Today = noon.Add(-time.Hour) }), 62 * time.Minute},
+		"it was not listed":    {v1alpha1.ArchiveStatus{}, with(func(f *Facts) { f.Archived = &task.Archived{} }), -1},
+		"one is there": {v1alpha1.ArchiveStatus{}, with(none, func(f *Facts) { f.Archived.Segment = 1 }),
+			-1},
+		"there was one":      {v1alpha1.ArchiveStatus{Segments: 1}, with(none), -1},
+		"a base was there":   {v1alpha1.ArchiveStatus{Base: "b1"}, with(none), -1},
+		"it had come so far": {v1alpha1.ArchiveStatus{ArchivedThrough: &metav1.Time{Time: noon}}, with(none), -1},
+		"a short while ago":  {before(11 * time.Minute), with(none), 11 * time.Minute},
+		"a while ago":        {before(12 * time.Minute), with(none), 2 * time.Minute},
+		"a later time":       {before(-time.Hour), with(none), 2 * time.Minute},
+	} {
+		Decide(&c.to, c.f)
+		if at := c.to.EmptyAt; (at == nil) != (c.want < 0) || at != nil && noon.Sub(at.Time) != c.want {
+			t.Errorf("%s: %v", name, at)
+		}
+	}
+}
+
+// TestPrecedes: no archive goes on from what was complete by all clocks before its store was seen to be empty, for a
+// while.
+func TestPrecedes(t *testing.T) {
+	for name, c := range map[string]struct {
+		complete, seen, empty time.Duration // ago
+		want                  bool
+	}{
+		"before":               {time.Hour, time.Hour, 10 * time.Minute, true},
+		"after":                {5 * time.Minute, 5 * time.Minute, 10 * time.Minute, false},
+		"about then":           {10*time.Minute + 4*time.Second, time.Hour, 10 * time.Minute, false},
+		"it was seen later":    {time.Hour, 5 * time.Minute, 10 * time.Minute, false},
+		"it was empty before":  {time.Hour, time.Hour, 15 * time.Minute, false},
+		"by a clock that runs": {2 * time.Hour, 2 * time.Hour, -time.Hour, true},
+	} {
+		cluster, b := &v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}
+		at := func(ago time.Duration) metav1.Time { return metav1.NewTime(endedNow.Add(-ago)) }
+		cluster.Status.Backup = &v1alpha1.ArchiveStatus{EmptyAt: new(at(c.empty))}
+		b.Status.CompletedAt, b.CreationTimestamp = new(at(c.complete)), at(c.seen)
+		if got := (Needs{Cluster: cluster, Today: endedNow}).Precedes(b); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ type Facts struct {
 	Store    *v1alpha1.GaleraBackupStore // nil while it is not known
 	Backups  []v1alpha1.GaleraBackup     // of the namespace: they are shared with the cache, and only read
 	Now      time.Time
+	Today    time.Time // the earliest of the clocks that are known, the zero time for Now
 	Ends     []End     // of all nodes
 	Alike    time.Time // since when these are as they are now, the zero time where that is not known
 }

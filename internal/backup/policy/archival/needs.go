@@ -1,20 +1,24 @@
 package archival
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 )
 
 // Needs is what is asked about a cluster's archives: which backups points in time need of the one that is there, and of
 // those that were turned off. It is pure.
 type Needs struct {
 	Cluster *v1alpha1.GaleraCluster
-	// Store is the one that the backups are in, "" where the archive may be in any.
-	Store string
+	// Store is the one that the backups are in, nil where the archive may be in any.
+	Store *v1alpha1.GaleraBackupStore
 	// Window is that of the archive, and Today the earliest that the clocks show which are known.
 	Window time.Duration
 	Today  time.Time
@@ -44,7 +48,7 @@ func (n Needs) Backup(b *v1alpha1.GaleraBackup) (why Need, until time.Time) {
 	if a := n.Cluster.Status.Backup; a != nil && id != "" && slices.Contains(named(a), id) && !n.Over() {
 		return NeededNow, until
 	}
-	if base && n.unknown() {
+	if base && n.unknown() && !n.Precedes(b) {
 		return MayBeNeeded, until
 	}
 	e := Ended(n.Cluster.Status.EndedArchive, n.Today)
@@ -66,7 +70,7 @@ func (n Needs) Backup(b *v1alpha1.GaleraBackup) (why Need, until time.Time) {
 // one has none that goes on.
 func (n Needs) unknown() bool {
 	a := n.Cluster.Status.Backup
-	if !n.here() || n.Over() {
+	if !n.Here() || n.Over() {
 		return false
 	}
 	if a == nil {
@@ -75,15 +79,42 @@ func (n Needs) unknown() bool {
 	return unnamed(a)
 }
 
-// here reports whether an archive that is there may be in the store.
-func (n Needs) here() bool {
-	asked := n.Cluster.Spec.Backup
-	return n.Store == "" || asked == nil || asked.StoreRef.Name == n.Store
+// Here reports whether an archive that is there, or asked for, may be in the store.
+func (n Needs) Here() bool {
+	a, asked := n.Cluster.Status.Backup, n.Cluster.Spec.Backup
+	if n.Store == nil || a != nil && a.Store != nil && location.Changed(a.Store, n.Store) == "" {
+		return true
+	}
+	return (a == nil || a.Store == nil) && asked == nil || asked != nil && asked.StoreRef.Name == n.Store.Name
+}
+
+// Precedes reports whether a backup was complete before the store was seen to have no segment of the archive, a short
+// while ago. A chain that begins meanwhile may go on from it, if nothing was written since: its archiver names it then.
+func (n Needs) Precedes(b *v1alpha1.GaleraBackup) bool {
+	a := n.Cluster.Status.Backup
+	return a != nil && a.EmptyAt != nil && n.Today.Sub(a.EmptyAt.Time) < emptyValid && b.Status.CompletedAt != nil &&
+		increments.Completed(b).Add(binlog.ClockSlack).Before(a.EmptyAt.Time)
+}
+
+// Unnamed is why backups may be needed that status.backup.needed does not name, and what ends that.
+func (n Needs) Unnamed() string {
+	a := n.Cluster.Status.Backup
+	of := fmt.Sprintf("points in time of the archive of the cluster %s/%s", n.Cluster.Namespace, n.Cluster.Name)
+	switch {
+	case a != nil && len(a.Needed) >= v1alpha1.MaxNeeded:
+		return fmt.Sprintf("%s may need more backups than the %d of status.backup.needed, until the earliest parts of the "+
+			"archive are older than its window", of, v1alpha1.MaxNeeded)
+	case n.Cluster.Paused():
+		return fmt.Sprintf("which backups %s need is not known, and the cluster is paused: remove its annotation %s", of,
+			v1alpha1.AnnotationPause)
+	}
+	return fmt.Sprintf("which backups %s need is not known until its status.backup.needed names one: status.backup.message "+
+		"has what that waits for. Once the archive is turned off, it ends with its window", of)
 }
 
 // Archive is for how long archives in the store keep every point in time, 0 without one.
 func (n Needs) Archive() (out time.Duration) {
-	if n.here() && (n.Cluster.ArchivesBinlog() || n.Cluster.Status.Backup != nil && !n.Over()) {
+	if n.Here() && (n.Cluster.ArchivesBinlog() || n.Cluster.Status.Backup != nil && !n.Over()) {
 		out = n.Window
 	}
 	if e := Ended(n.Cluster.Status.EndedArchive, n.Today); e != nil {

@@ -55,11 +55,17 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 		kept = append(kept, fmt.Sprintf("%s where the store %q does not lead any more", galera.Count(elsewhere, "backup"),
 			f.Store.Name))
 	}
-	if len(kept) > 0 {
-		next.Message = "kept until you delete them: " + strings.Join(kept, "; ")
-	}
 	notice := notice(f.Schedule, f.Now)
-	old := f.expired(own)
+	old, unnamed := f.expired(own)
+	var messages []string
+	if len(kept) > 0 {
+		messages = append(messages, "kept until you delete them: "+strings.Join(kept, "; "))
+	}
+	if unnamed > 0 {
+		messages = append(messages, fmt.Sprintf("%s kept, which no rule keeps: %s", galera.Count(unnamed, "backup"),
+			f.needs().Unnamed()))
+	}
+	next.Message = strings.Join(messages, ". Also ")
 	for _, b := range increments.Needless(old, f.Backups) { // a chain goes when nothing of it is kept
 		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
@@ -137,9 +143,9 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 // expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
 // replaced it, except for the last few. So does one that needs a damaged one.
-func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
-	rules, broken := *f.Store.Spec.Retention, increments.Broken(f.Backups)
-	archives := archival.Needs{Cluster: f.Cluster, Store: f.Store.Name, Window: f.Window, Today: f.Now}
+// unnamed is how many of those kept would be removed if it was known that points in time do not need them.
+func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup, unnamed int) {
+	rules, broken, archives := *f.Store.Spec.Retention, increments.Broken(f.Backups), f.needs()
 	own, order := increments.InOrder(own)
 	rank := make(map[*v1alpha1.GaleraBackup]int, len(own))
 	for i, b := range own {
@@ -160,13 +166,21 @@ func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBack
 		policy.Within = w.Duration
 	}
 	all := make([]retention.Backup, len(good))
+	known := make([]retention.Backup, len(good)) // as if what is not known was not needed
 	for i, b := range good {
 		need, _ := archives.Backup(b)
 		all[i] = retention.Backup{At: increments.Completed(b), Order: order[b], Base: b.Status.GTID != "",
 			Reached: need != archival.NotNeeded}
+		known[i] = all[i]
+		known[i].Reached = all[i].Reached && need != archival.MayBeNeeded
 	}
 	for _, i := range retention.Expired(all, policy, f.windowEnd()) {
 		out = append(out, good[i])
+	}
+	for _, i := range retention.Expired(known, policy, f.windowEnd()) {
+		if all[i].Reached && good[i].Spec.DeletionPolicy == v1alpha1.BackupDelete {
+			unnamed++
+		}
 	}
 	for _, b := range bad[:max(0, len(bad)-failuresKept)] {
 		if len(good) > 0 && rank[b] < rank[good[len(good)-1]] {
@@ -176,21 +190,22 @@ func (f Facts) expired(own []*v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBack
 	out = slices.DeleteFunc(out,
 		func(b *v1alpha1.GaleraBackup) bool { return b.Spec.DeletionPolicy != v1alpha1.BackupDelete })
 	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return rank[a] - rank[b] })
-	return out
+	return out, unnamed
+}
+
+// needs is what is asked about the cluster's archives.
+func (f Facts) needs() archival.Needs {
+	return archival.Needs{Cluster: f.Cluster, Store: f.Store, Window: f.Window, Today: f.Now}
 }
 
 // windowEnd is the end of the window that backups are kept within. Points in time are kept up to where the archive has
 // come: the operator's clock may be ahead.
 func (f Facts) windowEnd() time.Time {
-	archive, asked := f.Cluster.Status.Backup, f.Cluster.Spec.Backup
-	if f.Store.Spec.Retention.KeepWithin == nil || archive == nil || asked == nil || asked.PointInTime == nil ||
-		asked.StoreRef.Name != f.Store.Name {
+	needs := f.needs()
+	if f.Store.Spec.Retention.KeepWithin == nil || f.Cluster.Status.Backup == nil || !needs.Here() || needs.Over() {
 		return f.Now
 	}
-	if at := archive.ArchivedThrough; at != nil && at.Time.Before(f.Now) {
-		return at.Time
-	}
-	return f.Now
+	return needs.End()
 }
 
 // failures are the older of a schedule's backups that have failed. Nothing is stored of them.

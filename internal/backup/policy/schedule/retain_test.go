@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 )
 
 // kept are the facts of a schedule whose store keeps the last backup, on 21 November.
@@ -120,6 +121,21 @@ func through(day string) func(*Facts) {
 	return func(f *Facts) {
 		f.Cluster.Spec.Backup.PointInTime = &v1alpha1.PointInTime{Enabled: true}
 		f.Cluster.Status.Backup.ArchivedThrough = new(metav1.NewTime(at("2026-11-" + day + "T00:00:00Z")))
+	}
+}
+
+// empty has the store be seen at a time to have no segment.
+func empty(when string) func(*Facts) {
+	return func(f *Facts) { f.Cluster.Status.Backup.EmptyAt = new(metav1.NewTime(at(when))) }
+}
+
+// lies has the store lead to a bucket, and the status of the archive be about one.
+func lies(bucket string) func(*Facts) {
+	return func(f *Facts) {
+		f.Store.Spec.S3 = &v1alpha1.S3Store{Bucket: "bucket"}
+		of := location.Of(f.Store)
+		of.Bucket = bucket
+		f.Cluster.Status.Backup.Store = &of
 	}
 }
 
@@ -312,7 +328,7 @@ func TestRetain(t *testing.T) {
 		}), "a b", ""},
 		"the status does not have it yet": {kept(steps, archives("offsite"), func(f *Facts) {
 			f.Cluster.Status.Backup = nil
-		}), "", ""},
+		}), "", "1 backup kept, which no rule keeps: which backups"},
 		"nor will it, of one that follows": {kept(steps, archives("offsite"), func(f *Facts) {
 			f.Cluster.Status.Backup, f.Cluster.Spec.ReplicaOf = nil, &v1alpha1.ReplicaOf{}
 		}), "b", ""},
@@ -337,7 +353,7 @@ func TestRetain(t *testing.T) {
 			has("b", "02", withGTID), has("c", "20"), leadsFrom("offsite", ""), through("20"), ended("22", "a")), "", ""},
 		"it needs as many as are named": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
 			has("c", "03", withGTID), has("d", "20"), leadsFrom("offsite", "x", make([]string, v1alpha1.MaxNeeded)...)), "a",
-			""},
+			"may need more backups than the 100"},
 		"it was turned off, and needs as many": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
 			has("c", "03", withGTID), has("d", "20"), ended("22"), unnamed("22")), "a", ""},
 		"and those that are not named are not needed any more": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
@@ -345,7 +361,27 @@ func TestRetain(t *testing.T) {
 		"it needs one less": {kept(window(5*day), has("b", "02", withGTID), has("c", "03", withGTID), has("d", "20"),
 			leadsFrom("offsite", "x", make([]string, v1alpha1.MaxNeeded-1)...)), "b", ""},
 		"what it needs is not known yet": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
-			has("c", "03", withGTID), has("d", "20"), leadsFrom("offsite", "x", []string{}...), through("20")), "a", ""},
+			has("c", "03", withGTID), has("d", "20"), leadsFrom("offsite", "x", []string{}...), through("20")), "a",
+			"1 backup kept, which no rule keeps: which backups points in time"},
+		"and the cluster is paused": {kept(window(5*day), has("b", "02", withGTID), has("n", "03", withGTID), has("c", "20"),
+			leadsFrom("offsite", "x", []string{}...), func(f *Facts) {
+				f.Cluster.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+			}), "", "remove its annotation galera-operator.io/pause"},
+		"and one is kept for it that would stay all the same": {kept(window(5*day), has("b", "02", withGTID),
+			has("c", "20", withGTID), leadsFrom("offsite", "x", []string{}...)), "", ""},
+		"and backups of an earlier cluster stay": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID),
+			has("c", "03", withGTID), has("d", "20"), has("o", "01", ofCluster("shop", "old")),
+			leadsFrom("offsite", "x", []string{}...), through("20")), "a", `of an earlier cluster "shop". Also 1 backup kept`},
+		"the store has no segment": {kept(window(5*day), has("b", "02", withGTID), has("n", "03", withGTID), has("c", "20"),
+			leadsFrom("offsite", "", []string{}...), empty("2026-11-20T23:50:00Z")), "b", ""},
+		"it had none a while ago": {kept(window(5*day), has("b", "02", withGTID), has("n", "03", withGTID), has("c", "20"),
+			leadsFrom("offsite", "", []string{}...), empty("2026-11-20T23:45:00Z")), "", "which no rule keeps"},
+		"the archive lies there, and is to go elsewhere": {kept(window(5*day), has("b", "02", withGTID), has("n", "03", withGTID), has("c", "20"),
+			leadsFrom("other", "", []string{}...), lies("bucket")), "", "which no rule keeps"},
+		"the archive lies elsewhere": {kept(window(5*day), has("b", "02", withGTID), has("n", "03", withGTID), has("c", "20"),
+			leadsFrom("other", "", []string{}...), lies("another")), "b", ""},
+		"it lies elsewhere, and is to come": {kept(window(5*day), has("b", "02", withGTID), has("n", "03", withGTID), has("c", "20"),
+			leadsFrom("offsite", "", []string{}...), lies("another")), "", "which no rule keeps"},
 		"that is no base":    {kept(steps, archives("offsite"), func(f *Facts) { f.Backups[0].Status.GTID = "" }), "a b", ""},
 		"it was seen before": {kept(window(5*day), has("a", "01"), has("b", "17", seen("02")), has("c", "20")), "a", ""},
 		"what is seen is that it is not": {kept(window(5*day), has("a", "01"), has("b", "02", seen("18"), unseen),

@@ -92,7 +92,7 @@ func (r Removal) neededByCluster(c *v1alpha1.GaleraCluster) string {
 	case base == b.Status.ID && !over:
 		return fmt.Sprintf("the archive of the cluster %s/%s continues from it: make another backup, and wait until "+
 			"status.backup.base names a later one", c.Namespace, c.Name)
-	case own && base == "" && (c.ArchivesBinlog() && !c.Follows() || c.Status.Backup != nil):
+	case own && base == "" && !r.needs(c).Precedes(b) && (c.ArchivesBinlog() && !c.Follows() || c.Status.Backup != nil):
 		return fmt.Sprintf("which backup the archive of the cluster %s/%s continues from is not known yet", c.Namespace,
 			c.Name)
 	case from == nil:
@@ -119,14 +119,13 @@ func (r Removal) neededByWindow(c *v1alpha1.GaleraCluster) string {
 	case archival.NeededNow:
 		return why
 	case archival.MayBeNeeded:
-		return fmt.Sprintf("points in time of the archive of the cluster %s/%s may be restored with it: "+
-			"status.backup.needed does not name all backups that they need, or none yet. If that stays so, "+
-			"status.backup.message has why", c.Namespace, c.Name)
+		return needs.Unnamed()
 	case archival.NeededUntil:
 		return fmt.Sprintf("points in time of an archive of the cluster %s/%s, which was turned off, may be restored with "+
 			"it until %s", c.Namespace, c.Name, until.UTC().Format(time.RFC3339))
 	}
-	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil || needs.Over() {
+	if c.Status.Backup == nil || b.Status.GTID == "" || b.Status.CompletedAt == nil || needs.Over() ||
+		needs.Precedes(b) {
 		return ""
 	}
 	begin := needs.End().Add(-needs.Window)

@@ -147,6 +147,7 @@ func TestKept(t *testing.T) {
 			r.Clusters[0].Status.EndedArchive.UnnamedUntil = new(metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour)))
 		}
 	}
+	emptied := func(r *Removal) { r.Clusters[0].Status.Backup.EmptyAt = new(metav1.NewTime(noon.Add(-time.Minute))) }
 	many := make([]string, v1alpha1.MaxNeeded)
 	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
@@ -191,9 +192,10 @@ func TestKept(t *testing.T) {
 		"may not any more":                          {based(unnamed(0)), ""},
 		"and it is no base":                         {based(unnamed(1), func(r *Removal) { r.Backup.Status.GTID = "" }), ""},
 		"and it is another cluster's":               {based(unnamed(1), func(r *Removal) { r.Clusters[0].UID = "ffff" }), ""},
-		"it needs as many as are named":             {based(later(73), needed(many...)), "does not name all"},
+		"it needs as many as are named":             {based(later(73), needed(many...)), "may need more backups"},
 		"it needs one less":                         {based(later(73), needed(many[1:]...)), ""},
-		"what it needs is not known":                {based(later(73), needed()), "or none yet"},
+		"what it needs is not known":                {based(later(73), needed()), "need is not known until"},
+		"the store has no segment":                  {based(later(73), needed(), base(""), emptied), ""},
 		"it needs it, and is to end":                {based(later(73), needed("y", "x"), through(71), off), needs},
 		"the archive was turned off, and is older":  {based(through(73), off), ""},
 		"it was turned off within the window":       {based(through(71), off), needs},
