@@ -34,6 +34,8 @@ func TestAdoptedServer(t *testing.T) {
 			s := &adopting{following: newFollowing(t, 2, series), series: series}
 			s.jobs = newJobs(s.world)
 			s.jobs.image = series
+			s.jobs.put("source/"+task.SourceUser, []byte("channel"))
+			s.jobs.put("source/"+task.SourcePassword, []byte(channelPassword+"\n"))
 			s.mustSource("CREATE USER app IDENTIFIED BY 'x'; GRANT ALL ON shop.* TO app; CREATE USER ''@'192.0.2.%'; " +
 				"CREATE USER `shop-archiver` IDENTIFIED BY 'old'; CREATE DATABASE galera_operator; " +
 				"CREATE USER `galera-operator-replay` IDENTIFIED BY 'old'; CREATE OR REPLACE USER root@'127.0.0.1'; " +
@@ -52,6 +54,7 @@ func TestAdoptedServer(t *testing.T) {
 				run  func()
 			}{
 				{"a position that lacks a domain is refused", s.otherDomain},
+				{"a position that is behind its files is refused", s.stale},
 				{"tables that Galera does not replicate are refused", s.refusedTables},
 				{"a folder without a database is refused", s.lacking},
 				{"files of two backups in one folder are refused", s.mixed},
@@ -101,10 +104,13 @@ func (s *adopting) stream(name string, packed bool) {
 }
 
 func (s *adopting) task() task.Task {
-	return task.Task{Import: &task.External{Backup: s.path, Follow: true, ServerID: 1 << 20, Domain: 1 << 20,
-		Live: s.mustSource(sourcePosition),
-		Skip: []string{"shop-archiver"}, Settings: map[string]string{"innodb_buffer_pool_size": "64M"}, ID: "external-1",
-		History: importHistory}}
+	settings := map[string]string{"innodb_buffer_pool_size": "64M"}
+	if s.series == oldImage {
+		settings["sql_mode"] = "ANSI_QUOTES"
+	}
+	return task.Task{Import: &task.External{Backup: s.path, Follow: true, Host: s.source, Port: 3306, Plain: true,
+		ServerID: 1 << 20, Domain: 1 << 20, Live: s.mustSource(sourcePosition), Skip: []string{"shop-archiver"},
+		Settings: settings, ID: "external-1", History: importHistory}}
 }
 
 // otherDomain has another server's transaction in the source's binary log, which mariadb-backup leaves out until the
@@ -120,6 +126,20 @@ func (s *adopting) otherDomain() {
 		s.Errorf("%+v", r)
 	}
 	s.mustSource(statement)
+}
+
+// stale has another server's transaction in the domain of the source, which mariadb-backup leaves out as well. Then the
+// source has a domain of a server that it was made from, which is no reason to refuse it.
+func (s *adopting) stale() {
+	s.mustSource("SET SESSION server_id = 9; INSERT INTO shop.counter VALUES (5, 5); " +
+		"DELETE FROM shop.counter WHERE id = 5")
+	s.stream("stale.xb", false)
+	r := s.jobs.fill(s.task())
+	if r.Reason != task.ReasonImportRefused || !r.Fatal ||
+		!strings.Contains(r.Error, "where it was made the binary log of ") {
+		s.Errorf("%+v", r)
+	}
+	s.mustSource("SET GLOBAL gtid_slave_pos = CONCAT(@@GLOBAL.gtid_binlog_pos, ',77-7-7')")
 }
 
 func (s *adopting) refusedTables() {
@@ -277,6 +297,7 @@ func (s *adopting) fills() {
 		r := s.filled
 		if r.Error != "" || r.Restored == nil || r.Restored.Position != importHistory+":1" || r.Source == nil ||
 			r.Source.Tables != 7 || !strings.Contains(r.Source.GTID, "0-1-") ||
+			strings.Contains(r.Source.GTID, "77-") ||
 			!slices.Equal(slices.Sorted(slices.Values(r.Source.Skipped)), skipped) {
 			s.Fatalf("%+v, %+v", r, r.Source)
 		}

@@ -167,7 +167,7 @@ func newJobs(w *testCluster) *jobs {
 	j := &jobs{w: w, dir: filepath.Join(w.dir, "jobs"), program: built.path(w.t, "backup", noCgo, "../../cmd/backup"),
 		image:    image,
 		identity: got(age.GenerateX25519Identity())(w.t)}
-	for _, name := range []string{"store", "keys", "agent", "pipe"} {
+	for _, name := range []string{"store", "keys", "agent", "pipe", "source"} {
 		dir := filepath.Join(j.dir, name)
 		check(w.t, os.MkdirAll(dir, 0o770))
 		check(w.t, os.Chown(dir, mysqlUID, mysqlUID))
@@ -189,7 +189,8 @@ func (j *jobs) args(t task.Task, command string, more ...string) []string {
 	text := got(json.Marshal(t))(j.w.t)
 	args := []string{"--network", j.w.network, "--user", "999:999", "--tmpfs", agentapi.RunDir + ":uid=999,mode=750",
 		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(j.dir, "pipe") + ":" + task.PipeDir,
-		"-v", j.program + ":/backup:ro", "-e", task.EnvTask + "=" + string(text)}
+		"-v", filepath.Join(j.dir, "source") + ":" + task.SourceDir, "-v", j.program + ":/backup:ro",
+		"-e", task.EnvTask + "=" + string(text)}
 	return append(append(args, more...), "--entrypoint", "/backup", j.image, command)
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestAdoptingJobs: the store's credentials are in containers of the operator's image only. The server's are in the one
-// that checks whether it can be followed, and in none that fills a volume.
+// TestAdoptingJobs: the store's credentials are in containers of the operator's image only. Those of the server that is
+// followed, which the database pods have as well, are in the one that asks it.
 func TestAdoptingJobs(t *testing.T) {
 	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "old-backups", Namespace: "demo"}}
 	s.Spec.S3 = &v1alpha1.S3Store{Bucket: "backups", Credentials: &v1alpha1.S3Credentials{SecretName: "s3",
@@ -63,7 +63,7 @@ func TestAdoptingJobs(t *testing.T) {
 				return secrets
 			}
 			want := []string{volumeSource, volumeSourceCA}
-			if j == filling || !follow {
+			if !follow {
 				want = nil
 			}
 			if got := mounted(main); !slices.Equal(got, want) {

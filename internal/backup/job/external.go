@@ -77,12 +77,8 @@ func InspectBackup(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro 
 	*batchv1.Job, error) {
 	t := External(c)
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
-	j, err := adopting(meta, c, s, task.Task{Inspect: &t}, checkSeconds, ro, o,
+	return adopting(meta, c, s, task.Task{Inspect: &t}, checkSeconds, ro, o,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
-	if from := c.Spec.BootstrapFrom.External; err == nil && from.Follow {
-		mountSource(&j.Spec.Template.Spec, from.CredentialsSecretRef, from.TLS)
-	}
-	return j, err
 }
 
 // ImportBackup is the Job that fills the first member's volume with that backup.
@@ -106,7 +102,13 @@ func adopting(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.Gal
 	if err != nil {
 		return nil, err
 	}
-	return j, fill(&j.Spec.Template, c, s, t, ro, o, data)
+	if err := fill(&j.Spec.Template, c, s, t, ro, o, data); err != nil {
+		return nil, err
+	}
+	if from := c.Spec.BootstrapFrom.External; from.Follow { // it is asked
+		mountSource(&j.Spec.Template.Spec, from.CredentialsSecretRef, from.TLS)
+	}
+	return j, nil
 }
 
 // showProgress has a pod show how far it is, with the pair in a Secret.

@@ -124,9 +124,22 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 		return a, err
 	}
 	if t.Follow {
-		if err := refusePosition(a.GTID, t); err != nil {
+		f := askFollowed(ctx, t, a)
+		start, err := startOf(a.GTID, t.Host, f)
+		if err != nil {
 			return a, err
 		}
+		switch {
+		case f.Unasked != nil:
+			say("only the GTID domains of the position %s are compared with those of %s: %v", a.GTID, t.Host, f.Unasked)
+		case f.At == nil:
+			say("only the GTID domains of the position %s are compared with those of %s, which does not know of %s, %s: its "+
+				"binary log of that time is purged, or it is another server", a.GTID, t.Host, a.BinlogFile, a.BinlogPos)
+		case start != a.GTID:
+			say("the position is %s without what %s was made from, and has nothing of in its binary log: %s", a.GTID, t.Host,
+				start)
+		}
+		a.GTID = start
 	}
 	if err := dropBinlog(p.work); err != nil {
 		return a, err

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -8,26 +9,52 @@ import (
 	"github.com/galera-operator/galera-operator/internal/external"
 )
 
-// TestRefusePosition: a server is followed only from a position of all its domains, and of no other server's.
-func TestRefusePosition(t *testing.T) {
-	for _, c := range []struct{ position, live, says string }{
-		{"0-1-7", "0-1-7", ""},
-		{"0-1-7", "0-1-9", ""},
-		{"0-1-7", "0-2-9", ""}, // another server may write in the domain
-		{"0-1-7,5-9-3", "5-9-3,0-1-9", ""},
-		{"10-1-7,5-9-3", "5-9-4, 10-1-9", ""},
-		{"0-1-7", "0-1-9,5-9-3", "position 0-1-7 has nothing of the domains 5, in which the server old has written"},
-		{"1-1-500", "1-1-501,11-1-9", "nothing of the domains 11,"},
-		{"0-1-7,1-1-500", "0-1-9", "has the domains 1, in which the server old has written nothing (its gtid_binlog_pos " +
-			`is "0-1-9"): name the server that was backed up`},
-		{"1-1-500", "0-1-9", "nothing of the domains 0,"},
-		{"0-1-7", "", "name the server that was backed up"},
-		{"0-1-7,x", "0-1-7", "cannot be read"},
-		{"0-1-7", "y", "cannot be read"},
+// TestStartOf: a server is followed only from a position of all its domains, as they were where the backup was made.
+// One of another server is left out where this one has ended with it as the backup has.
+func TestStartOf(t *testing.T) {
+	const unknown, unasked = "?", "!" // the place in the binary log
+	for _, c := range []struct{ position, live, at, applied, start, says string }{
+		{"0-1-7", "0-1-7", unknown, "", "0-1-7", ""},
+		{"0-1-7", "0-1-9", unknown, "", "0-1-7", ""},
+		{"0-1-7", "0-1-9", unasked, "", "0-1-7", ""},
+		{"0-1-7", "0-1-9", "0-1-7", "", "0-1-7", ""},
+		{"0-1-7", "0-1-9", "", "", "0-1-7", ""},      // the beginning of a file that names none
+		{"0-1-7", "0-2-9", unknown, "", "0-1-7", ""}, // another server may write in the domain
+		{"0-1-7,5-9-3", "5-9-3,0-1-9", "5-9-3,0-1-7", "", "0-1-7,5-9-3", ""},
+		{"0-1-7,5-9-3", "5-9-3,0-1-9", "0-1-7", "", "0-1-7,5-9-3", ""}, // the domain was begun later
+		{"10-1-7,5-9-3", "5-9-4, 10-1-9", unknown, "", "10-1-7,5-9-3", ""},
+		{"0-1-7", "0-1-9", "0-1-8", "", "", "its position is 0-1-7, and where it was made the binary log of the server old " +
+			"is at 0-1-8"},
+		{"0-1-7", "0-1-9", "0-2-7", "", "", "is at 0-2-7"},
+		{"0-1-7,5-9-3", "5-9-3,0-1-9", "5-9-2,0-1-7", "", "", "is at 5-9-2,0-1-7"},
+		{"0-1-7", "0-1-9,5-9-3", unknown, "", "", "position 0-1-7 has nothing of the domains 5, in which the server old " +
+			"has written"},
+		{"1-1-500", "1-1-501,11-1-9", unknown, "", "", "nothing of the domains 11,"},
+		{"0-1-7,1-1-500", "0-1-9", unknown, "1-1-500", "", "has the domains 1, in which the server old has written nothing " +
+			`(its gtid_binlog_pos is "0-1-9", its gtid_slave_pos "1-1-500"): name the server that was backed up`},
+		{"0-1-7,1-1-500", "0-1-9", "0-1-7", "1-1-500", "0-1-7", ""}, // of a server that this one was made from
+		{"2-1-7,1-1-500,3-1-4", "3-1-9,2-1-9", "2-1-7", "1-1-500", "2-1-7,3-1-4", ""},
+		{"0-1-7,1-1-500", "0-1-9", "0-1-7", "1-1-501", "", "has the domains 1,"}, // it has gone on
+		{"0-1-7,1-1-500", "0-1-9", "0-1-7", "", "", "has the domains 1,"},
+		{"0-1-7,1-1-500", "0-1-9", "", "1-1-500", "", "has the domains 1,"},
+		{"0-1-7,1-1-500,2-1-4", "0-1-9", "0-1-7", "1-1-500,2-1-5", "", "has the domains 1, 2,"},
+		{"1-1-500", "0-1-9", unknown, "", "", "nothing of the domains 0,"},
+		{"0-1-7", "", unknown, "", "", "name the server that was backed up"},
+		{"0-1-7,x", "0-1-7", unknown, "", "", "cannot be read"},
+		{"0-1-7", "y", unknown, "", "", "cannot be read"},
+		{"0-1-7", "0-1-7", "z", "", "", "cannot be read"},
 	} {
-		err := refusePosition(c.position, task.External{Host: "old", Live: c.live})
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q, live %q: %v", c.position, c.live, err)
+		f := followed{Live: c.live, Applied: c.applied}
+		switch c.at {
+		case unasked:
+			f.Unasked = io.ErrUnexpectedEOF
+		case unknown:
+		default:
+			f.At = &c.at
+		}
+		start, err := startOf(c.position, "old", f)
+		if (err == nil) != (c.says == "") || start != c.start || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q, live %q, at %q: %q, %v", c.position, c.live, c.at, start, err)
 			continue
 		}
 		if err == nil {
@@ -36,6 +63,10 @@ func TestRefusePosition(t *testing.T) {
 		if reason, final := explain(err); reason != task.ReasonImportRefused || !final {
 			t.Errorf("%q: %s, %t", c.position, reason, final)
 		}
+	}
+	_, err := startOf("0-1-7,1-1-500", "old", followed{Live: "0-1-9", Unasked: io.ErrUnexpectedEOF})
+	if reason, final := explain(err); reason != task.ReasonSourceUnreachable || final {
+		t.Errorf("a domain that could not be asked for: %s, %t: %v", reason, final, err)
 	}
 }
 
