@@ -5,18 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/datadir"
@@ -243,146 +238,9 @@ func add(ctx context.Context, m manifest.Manifest, step int, p places) error {
 // increment is where one is unpacked.
 func (p places) increment() string { return p.work + ".increment" }
 
-// unpack fills a directory with a backup.
-func unpack(ctx context.Context, m manifest.Manifest, step int, dir string, p places) error {
-	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, m.ID)
-	return unpackInto(ctx, dir, p, func(to io.Writer) error { return p.stream(ctx, m, step, to) })
-}
-
-// unpackInto fills a directory with what is written of a stream.
-func unpackInto(ctx context.Context, dir string, p places, stream func(to io.Writer) error) error {
-	if err := os.Mkdir(dir, 0o750); err != nil {
-		return err
-	}
-	out, in, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	widen(in)
-	proc, err := startTool(p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", dir},
-		Stdin: out})
-	_ = out.Close() // the program has its own: when it has ended, no one reads any more
-	if err != nil {
-		_ = in.Close()
-		return err
-	}
-	defer context.AfterFunc(ctx, proc.Kill)() // a program that hangs would keep who writes to it
-	readErr := stream(intoTool{in})
-	_ = in.Close() // the end of the stream, also of one that broke off
-	toolErr := endOfTool(ctx, proc, "mbstream")
-	if toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)) {
-		return toolErr
-	}
-	return readErr
-}
-
-// pipeSize is how much mbstream may be behind, in bytes. With the default of 64 KiB it and what writes wake each other
-// for every piece.
-const pipeSize = 1 << 20
-
-// widen makes a pipe larger. Without the permission it stays as it is.
-func widen(f *os.File) {
-	if raw, err := f.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
-	}
-}
-
-// intoTool names why a program takes nothing any more.
-type intoTool struct{ f *os.File }
-
-// Write implements io.Writer.
-func (t intoTool) Write(data []byte) (int, error) {
-	n, err := t.f.Write(data)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errUnpacked, err)
-	}
-	return n, err
-}
-
-var errUnpacked = errors.New("mbstream has ended")
-
 func isStore(err error) bool {
 	var f failure
 	return errors.As(err, &f)
-}
-
-// prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
-func prepare(ctx context.Context, p places, more ...string) error {
-	limit, _ := os.ReadFile(memoryLimit) // without one, or with another version of cgroups, the program's default
-	var files syscall.Rlimit
-	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) // the program's default then, too
-	args := append(prepareArgs(p.work, p.Tmp, string(limit), files.Max), more...)
-	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"), Args: args})
-}
-
-// prepareArgs are those of the program, in a container with a limit of memory, and a hard limit of open files. It opens
-// all tables that the log changes at once, and does not raise the soft limit by itself, 1,024 by default on many hosts.
-func prepareArgs(dir, tmp, memory string, files uint64) []string {
-	args := []string{"--prepare", "--target-dir=" + dir, "--tmpdir=" + tmp}
-	if use := prepareMemory(memory); use > 0 {
-		args = append(args, fmt.Sprintf("--use-memory=%dM", use>>20))
-	}
-	if files > 0 {
-		args = append(args, fmt.Sprintf("--open-files-limit=%d", min(files, mostFiles)))
-	}
-	return args
-}
-
-const (
-	// memoryLimit is the file with the container's limit in bytes, or "max".
-	memoryLimit = "/sys/fs/cgroup/memory.max"
-	// leastMemory is mariadb-backup's default for --prepare, and mostMemory the most that applying a log is given.
-	leastMemory, mostMemory = 96 << 20, 8 << 30
-	// mostFiles is what the kernel allows a process at most, unless it is configured otherwise (fs.nr_open).
-	mostFiles = 1 << 20
-)
-
-// prepareMemory returns the memory for applying the log: half of the container's limit, 0 for the default. With more of
-// it pages are read and written less often.
-func prepareMemory(limit string) int64 {
-	n, err := strconv.ParseInt(strings.TrimSpace(limit), 10, 64)
-	if err != nil || n/2 < leastMemory {
-		return 0
-	}
-	return min(n/2, mostMemory)
-}
-
-// runTool runs a program to its end.
-func runTool(ctx context.Context, p places, c mariadbd.Command) error {
-	proc, err := startTool(p, c)
-	if err != nil {
-		return err
-	}
-	return endOfTool(ctx, proc, filepath.Base(c.Path))
-}
-
-func startTool(p places, c mariadbd.Command) (*mariadbd.Process, error) {
-	c.Env, c.Dir = mariadbd.Env(p.Places), p.Tmp
-	proc, err := mariadbd.Start(p.table, c)
-	if err != nil {
-		return nil, because(task.ReasonToolFailed, err)
-	}
-	return proc, nil
-}
-
-// endOfTool waits for the end of a program, which it ends itself when there is no time left.
-func endOfTool(ctx context.Context, proc *mariadbd.Process, name string) error {
-	select {
-	case <-proc.Done():
-	case <-ctx.Done():
-		proc.Kill()
-		<-proc.Done()
-		return because(task.ReasonToolFailed, ctx.Err())
-	}
-	exit := proc.Exit()
-	if exit.Code == 0 {
-		return nil
-	}
-	err := fmt.Errorf("%s ended with exit code %d: %s", name, exit.Code, mariadbd.ToolWhy(exit.Lines))
-	if mariadbd.Classify(exit.Lines) == agentapi.FailureDiskFull {
-		return because(task.ReasonDiskFull, err)
-	}
-	return because(task.ReasonToolFailed, err)
 }
 
 // finish makes the working directory the data directory. The note comes first: without it a volume with data is
