@@ -18,7 +18,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/mbstream"
 	"github.com/galera-operator/galera-operator/internal/backup/pipe"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/external"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
@@ -39,16 +38,7 @@ func inspectBackup(ctx context.Context, t task.External, p places) (task.Result,
 	}
 	out := &task.Source{}
 	if t.Follow {
-		_, version, err := serverOfImage(ctx, p)
-		if err != nil {
-			return task.Result{}, err
-		}
-		source, err := openSource(t)
-		if err != nil {
-			return task.Result{}, err
-		}
-		defer func() { _ = source.Close() }()
-		if out, err = checkSource(ctx, source, t, wanted(t, version)); err != nil {
+		if out, err = askSource(ctx, t, p); err != nil {
 			return task.Result{}, err
 		}
 		out.Findings = ofFollowing(out.Findings)
@@ -60,44 +50,25 @@ func inspectBackup(ctx context.Context, t task.External, p places) (task.Result,
 // adoptBackup fills the volume with another server's backup, as the beginning of a new history. It may be cut off
 // anywhere: it begins anew then.
 func adoptBackup(ctx context.Context, t task.External, p places) (task.Result, error) {
-	unlock, err := lock(p)
-	if err != nil {
-		return task.Result{}, err
-	}
-	defer unlock()
-	if done, err := inspect(p, task.Restore{ID: t.ID, History: t.History}); done != nil || err != nil {
-		return task.Result{Restored: done, Source: p.imported()}, err
-	}
-	_, version, err := serverOfImage(ctx, p)
-	if err != nil {
-		return task.Result{}, err
-	}
-	a, err := unpackAdopted(ctx, t, version, p)
-	if err != nil {
-		return task.Result{}, err
-	}
-	say("preparing the data")
-	if err := prepare(ctx, p); err != nil {
-		return task.Result{}, err
-	}
-	if err := refuseShort(p.work); err != nil {
-		return task.Result{}, err
-	}
-	done, err := makeOwn(ctx, t, a, p)
-	if err != nil {
-		return task.Result{}, err
-	}
-	say("beginning the history %s", t.History)
-	position, err := beginAdopted(ctx, t, p)
-	if err != nil {
-		return task.Result{}, err
-	}
-	out := task.Restored{ID: t.ID, Position: position.String(), Source: done.GTID}
-	if err := p.noteImported(done); err != nil {
-		return task.Result{}, err
-	}
-	return task.Result{Restored: &out, Source: &done}, finish(p, restored{out, t.History},
-		datadir.Versions{Used: version, Tables: a.server()})
+	return fillOnce(ctx, t, p, func(_, version string) (f filled, err error) {
+		a, err := unpackAdopted(ctx, t, version, p)
+		if err != nil {
+			return f, err
+		}
+		say("preparing the data")
+		if err := prepare(ctx, p); err != nil && ctx.Err() != nil {
+			return f, err
+		} else if err := cmp.Or(refuseShort(p.work), err); err != nil { // it may fail for that
+			return f, err
+		}
+		if f.source, err = makeOwn(ctx, t, a, p); err != nil {
+			return f, err
+		}
+		f.tables = a.server()
+		say("beginning the history %s", t.History)
+		f.position, err = beginAdopted(ctx, t, p)
+		return f, err
+	})
 }
 
 // unpackAdopted fetches the backup into the working directory, and refuses one that a cluster cannot begin with.
@@ -206,7 +177,7 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 		}
 		have, err := external.Inspect(ctx, db, external.Options{}, external.Wanted{Version: a.server()})
 		if err != nil {
-			return ofOwnServer(err)
+			return cmp.Or(refusedFindings(external.UnknownEngines(ctx, db)), ofOwnServer(err))
 		}
 		have.Findings = slices.DeleteFunc(have.Findings, func(f task.Finding) bool {
 			return !slices.Contains(refusedTables, f.Name)

@@ -32,20 +32,25 @@ const (
 
 // inspectSource reports what a server is like, and what keeps it from being copied.
 func inspectSource(ctx context.Context, t task.External, p places) (task.Result, error) {
+	out, err := askSource(ctx, t, p)
+	return task.Result{Source: out}, err
+}
+
+// askSource connects to the source, and checks it.
+func askSource(ctx context.Context, t task.External, p places) (*task.Source, error) {
 	version := "" // of a running cluster, which the Job that loads into it asks
 	if !t.Only {
 		var err error
 		if _, version, err = serverOfImage(ctx, p); err != nil {
-			return task.Result{}, err
+			return nil, err
 		}
 	}
 	source, err := openSource(t)
 	if err != nil {
-		return task.Result{}, err
+		return nil, err
 	}
 	defer func() { _ = source.Close() }()
-	out, err := checkSource(ctx, source, t, wanted(t, version))
-	return task.Result{Source: out}, err
+	return checkSource(ctx, source, t, wanted(t, version))
 }
 
 // wanted is what a source is checked for.
@@ -98,9 +103,18 @@ func openSource(t task.External) (*sql.DB, error) {
 	return db, nil
 }
 
-// importSource fills the volume with a copy of a server, as the beginning of a new history. It may be cut off anywhere:
-// the next attempt takes another snapshot of the source, and keeps the rows that are the same in it.
-func importSource(ctx context.Context, t task.External, p places) (task.Result, error) {
+// filled is what a database in the working directory was made of.
+type filled struct {
+	source   task.Source
+	position galera.Position
+	// tables is the version of the server that has made its system tables, "" for no database: the source has findings.
+	tables string
+}
+
+// fillOnce fills the volume, unless this has been done already, with what do makes of it as the beginning of a new
+// history.
+func fillOnce(ctx context.Context, t task.External, p places,
+	do func(server, version string) (filled, error)) (task.Result, error) {
 	unlock, err := lock(p)
 	if err != nil {
 		return task.Result{}, err
@@ -109,38 +123,49 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 	if done, err := inspect(p, task.Restore{ID: t.ID, History: t.History}); done != nil || err != nil {
 		return task.Result{Restored: done, Source: p.imported()}, err
 	}
-	path, version, err := serverOfImage(ctx, p)
+	server, version, err := serverOfImage(ctx, p)
 	if err != nil {
 		return task.Result{}, err
 	}
-	source, err := openSource(t)
-	if err != nil {
-		return task.Result{}, err
-	}
-	defer func() { _ = source.Close() }()
-	have, err := checkSource(ctx, source, t, wanted(t, version))
+	f, err := do(server, version)
 	switch {
 	case err != nil:
 		return task.Result{}, err
-	case len(have.Findings) > 0: // it has changed since it was checked
-		return task.Result{Source: have}, nil
+	case f.tables == "":
+		return task.Result{Source: &f.source}, nil
 	}
-	done, err := copyOrResume(ctx, source, t, path, version, have.Bytes, p)
-	if err != nil {
+	out := task.Restored{ID: t.ID, Position: f.position.String(), Source: f.source.GTID}
+	if err := p.noteImported(f.source); err != nil {
 		return task.Result{}, err
 	}
-	done.Version = have.Version
-	say("beginning the history %s", t.History)
-	position, err := beginAfter(ctx, p, t.History, 0, identifiers(t.ServerID, t.Domain)...)
-	if err != nil {
-		return task.Result{}, err
-	}
-	out := task.Restored{ID: t.ID, Position: position.String(), Source: done.GTID}
-	if err := p.noteImported(done); err != nil {
-		return task.Result{}, err
-	}
-	return task.Result{Restored: &out, Source: &done}, finish(p, restored{out, t.History},
-		datadir.Versions{Used: version, Tables: version})
+	return task.Result{Restored: &out, Source: &f.source}, finish(p, restored{out, t.History},
+		datadir.Versions{Used: version, Tables: f.tables})
+}
+
+// importSource fills the volume with a copy of a server, as the beginning of a new history. It may be cut off anywhere:
+// the next attempt takes another snapshot of the source, and keeps the rows that are the same in it.
+func importSource(ctx context.Context, t task.External, p places) (task.Result, error) {
+	return fillOnce(ctx, t, p, func(server, version string) (f filled, err error) {
+		source, err := openSource(t)
+		if err != nil {
+			return f, err
+		}
+		defer func() { _ = source.Close() }()
+		have, err := checkSource(ctx, source, t, wanted(t, version))
+		switch {
+		case err != nil:
+			return f, err
+		case len(have.Findings) > 0: // it has changed since it was checked
+			return filled{source: *have}, nil
+		}
+		if f.source, err = copyOrResume(ctx, source, t, server, version, have.Bytes, p); err != nil {
+			return f, err
+		}
+		f.source.Version, f.tables = have.Version, version
+		say("beginning the history %s", t.History)
+		f.position, err = beginAfter(ctx, p, t.History, 0, identifiers(t.ServerID, t.Domain)...)
+		return f, err
+	})
 }
 
 // serverOfImage returns the path and the version of the image's mariadbd.
