@@ -1,8 +1,9 @@
 // Command import measures how fast another server comes into a cluster, in plain containers. By hand (mariadb-dump
 // into mariadb, and mariadb-backup) and with the program of the Job of spec.bootstrapFrom.external, which also
 // compares every row, take turns in paired rounds: from an empty volume to a server that has ended well on the data.
-// Then a node that was copied so applies what the source has written meanwhile, in transactions per second, against
-// the rate at which they were written there. It asserts nothing. make bench-import runs it.
+// Then a backup in a store is restored, by hand and by the Job of method: Backup, on the source's series. At last a
+// node that was copied applies what the source has written meanwhile, in transactions per second, against the rate at
+// which they were written there. It asserts nothing. make bench-import runs it.
 package main
 
 import (
@@ -68,6 +69,14 @@ func measure(ctx context.Context, o options) (err error) {
 	f := figures{}
 	for round := range o.rounds {
 		if err := w.copyAll(ctx, round, f); err != nil {
+			return err
+		}
+	}
+	if err := w.storeBackup(ctx); err != nil {
+		return fmt.Errorf("backing the source up: %w", err)
+	}
+	for round := range o.rounds {
+		if err := w.restoreStored(ctx, round, f); err != nil {
 			return err
 		}
 	}

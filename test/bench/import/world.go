@@ -25,6 +25,8 @@ const (
 	waitTime, turnTime = 3 * time.Minute, 10 * time.Minute
 	// turnSuffix is what the name of the container of a turn ends with.
 	turnSuffix = "-turn"
+	// fetchSuffix is that of the one that reads the store.
+	fetchSuffix = "-fetch"
 )
 
 // turn is how long a way took: all of it, and mariadb-dump into mariadb alone; and its processor time.
@@ -67,7 +69,7 @@ func (w *world) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTime)
 	defer cancel()
 	var errs []error
-	for _, name := range []string{w.source + turnSuffix, w.source + "-node", w.source} {
+	for _, name := range []string{w.source + turnSuffix, w.source + fetchSuffix, w.source + "-node", w.source} {
 		_, err := harness.Docker(ctx, "rm", "-f", "-v", name)
 		errs = append(errs, err)
 	}
