@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -186,6 +187,35 @@ func TestOverruling(t *testing.T) {
 	again := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "again"}, Spec: spec()}
 	again.Spec.OverrulesPromotion = "1-bbbbbbbb"
 	must(t, kube.Create(ctx, again))
+}
+
+// TestNeitherStoreNorSuccessor: the commands of docs/sites.md are admitted, by which a cluster goes on whose store, and
+// the cluster that has taken over from it, are lost; and so is a new store afterwards, and not before.
+func TestNeitherStoreNorSuccessor(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const ns = "neither"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
+	must(t, kube.Create(ctx, c))
+	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb", Namespace: "site", Name: "standby",
+		UID: "bbbbbbbb-1", GTID: "0-1-7"}
+	c.Status.WriteLease = v1alpha1.WriteLeaseEnded
+	must(t, kube.Status().Update(ctx, c))
+	merge := func(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+	another := merge(`{"spec":{"backup":{"storeRef":{"name":"another"}}}}`)
+	must(t, kube.Patch(ctx, c, merge(`{"spec":{"overrulesPromotion":"1-bbbbbbbb"}}`)))
+	must(t, kube.Patch(ctx, c, merge(`{"spec":{"backup":{"pointInTime":{"writeLease":false}}}}`)))
+	if kube.Patch(ctx, c.DeepCopy(), another) == nil {
+		t.Error("the store is changed while nodes may need the lease")
+	}
+	must(t, kube.Status().Patch(ctx, c, merge(`{"status":{"writeLease":null}}`)))
+	must(t, kube.Patch(ctx, c, another))
+	if c.Superseded() || c.NeedsWriteLease() || c.Spec.Backup.StoreRef.Name != "another" {
+		t.Errorf("%+v, %+v", c.Spec.Backup, c.Status)
+	}
 }
 
 // TestReplicaOf: a cluster that follows an archive begins with the newest backup and all of the archive, names its
