@@ -109,8 +109,8 @@ type ArchiveStatus struct {
 	// +optional
 	// +listType=atomic
 	Needed []string `json:"needed,omitempty"`
-	// store is where the archive lies that this is about. Where spec.backup leads elsewhere, the archive begins there; what
-	// points in time of the former one need goes to status.endedArchive.
+	// store is where the archive lies that this is about. Where spec.backup leads elsewhere, the archive begins there, and
+	// what points in time of the former one need goes to status.endedArchive.
 	// +optional
 	Store *StoreLocation `json:"store,omitempty"`
 	// emptyAt is when the store was last seen to have no segment of the archive, in steps of ten minutes: no point in time
