@@ -111,3 +111,34 @@ func TestWhatAnArchiveThatIsOffNeeds(t *testing.T) {
 		t.Errorf("after the window: %+v", c.Status.EndedArchive)
 	}
 }
+
+// TestWhatHasPassedGoesOnAFollower: what archives have needed goes from the status of a cluster that is not archived,
+// because it follows another one, once it has passed by the earlier clock.
+func TestWhatHasPassedGoesOnAFollower(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	today := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	for ago, want := range map[time.Duration]bool{23 * time.Hour: true, 24 * time.Hour: false} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+		c.Status.ClusterUUID = "u"
+		c.Status.EndedArchive = &v1alpha1.EndedArchive{Until: metav1.NewTime(today.Add(-ago))}
+		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
+		r := Reconciler{Client: k, Today: func() time.Time { return today },
+			Calls:    &calls.Calls[string, deployed.Question, task.Archived]{},
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}}
+		key := client.ObjectKeyFromObject(c)
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Get(t.Context(), key, c); err != nil {
+			t.Fatal(err)
+		}
+		if (c.Status.EndedArchive != nil) != want {
+			t.Errorf("%s after: %+v", ago, c.Status.EndedArchive)
+		}
+	}
+}
