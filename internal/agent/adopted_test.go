@@ -143,19 +143,21 @@ func (s *adopting) stale() {
 }
 
 func (s *adopting) refusedTables() {
-	s.mustSource("CREATE TABLE shop.log (id INT PRIMARY KEY) ENGINE=MyISAM; CREATE TABLE shop.bare (id INT); " +
+	s.mustSource("INSTALL SONAME 'ha_blackhole'; CREATE TABLE shop.hole (id INT PRIMARY KEY) ENGINE=BLACKHOLE; " +
+		"UNINSTALL SONAME 'ha_blackhole'; FLUSH TABLES; " + // the image's server does not have it either
+		"CREATE TABLE shop.log (id INT PRIMARY KEY) ENGINE=MyISAM; CREATE TABLE shop.bare (id INT); " +
 		"CREATE TABLE shop.history (id INT PRIMARY KEY) WITH SYSTEM VERSIONING; " +
 		"CREATE TABLE shop.aria (id INT PRIMARY KEY) ENGINE=Aria WITH SYSTEM VERSIONING; " +
 		"CREATE TABLE shop.keyless (id INT) WITH SYSTEM VERSIONING")
 	s.stream("bad.xb", false)
 	r := s.jobs.fill(s.task())
 	if r.Reason != task.ReasonImportRefused || !r.Fatal ||
-		!strings.Contains(r.Error, "EngineNotReplicated: shop.aria (Aria), shop.log (MyISAM): ") ||
+		!strings.Contains(r.Error, "EngineNotReplicated: shop.aria (Aria), shop.hole (BLACKHOLE), shop.log (MyISAM): ") ||
 		!strings.Contains(r.Error, "PrimaryKeyMissing: shop.bare, shop.keyless: ") ||
 		strings.Contains(r.Error, "shop.history") {
 		s.Errorf("%+v", r)
 	}
-	s.mustSource("DROP TABLE shop.log, shop.bare, shop.history, shop.aria, shop.keyless")
+	s.mustSource("DROP TABLE shop.hole, shop.log, shop.bare, shop.history, shop.aria, shop.keyless")
 }
 
 // lacking uploads a folder in part: what mariadb-backup writes last is there, and a database is not.

@@ -1,8 +1,6 @@
 package external
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -132,8 +130,6 @@ func lowerCaseOfFiles(source, cluster int) string {
 	return ""
 }
 
-const engineMessage = "Galera replicates InnoDB only: ALTER TABLE … ENGINE=InnoDB on the source, or drop them"
-
 func checkTables(inv Inventory) (out []task.Finding) {
 	found := map[string][]string{}
 	for _, t := range inv.Tables {
@@ -155,7 +151,7 @@ func checkTables(inv Inventory) (out []task.Finding) {
 		found[NothingToCopy] = []string{"no database"}
 	}
 	messages := map[string]string{
-		EngineNotReplicated: engineMessage,
+		EngineNotReplicated: "Galera replicates InnoDB only: ALTER TABLE … ENGINE=InnoDB on the source, or drop them",
 		PrimaryKeyMissing:   "Galera needs a primary key: ALTER TABLE … ADD PRIMARY KEY on the source",
 		TableVersioned:      "the history of system-versioned tables is not copied: ALTER TABLE … DROP SYSTEM VERSIONING",
 		SequenceNotSupported: "sequences are not copied, and Galera takes only those without a cache: use AUTO_INCREMENT, " +
@@ -170,25 +166,6 @@ func checkTables(inv Inventory) (out []task.Finding) {
 		}
 	}
 	return out
-}
-
-// UnknownEngines is what is found of tables whose engine the server does not have: it gives no definition of them, and
-// may give none of the others' keys then.
-func UnknownEngines(ctx context.Context, server *sql.DB) []task.Finding {
-	c, err := server.Conn(ctx)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = c.Close() }()
-	var names []string
-	err = each(ctx, c, "SELECT CONCAT(table_schema, '.', table_name, ' (', table_comment, ')') FROM "+
-		"information_schema.tables WHERE engine IS NULL AND table_comment LIKE 'Unknown storage engine%' AND "+
-		"table_schema NOT IN ("+list(systemDatabases)+") ORDER BY 1", func(v []string) { names = append(names, v[0]) })
-	if err != nil || len(names) == 0 {
-		return nil
-	}
-	return []task.Finding{{Name: EngineNotReplicated, Message: engineMessage, Count: len(names),
-		Objects: names[:min(len(names), shownObjects)]}}
 }
 
 func checkPlugins(accounts []account) []task.Finding {

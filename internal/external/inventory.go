@@ -207,6 +207,9 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, el
 		if elsewhere(t.Database) {
 			return fmt.Errorf("%w: it names the table %s, which it was not asked for", errImplausible, t)
 		}
+		if t.Engine != "" && !strings.EqualFold(t.Engine, "InnoDB") { // it is refused by name, with a definition or without
+			continue
+		}
 		var r map[string]sql.NullString
 		if r, err = row(ctx, c, "SHOW CREATE TABLE "+t.quoted()); err != nil {
 			return fmt.Errorf("the table %s: %w", t, err)

@@ -177,7 +177,7 @@ func makeOwn(ctx context.Context, t task.External, a adopted, p places) (out tas
 		}
 		have, err := external.Inspect(ctx, db, external.Options{}, external.Wanted{Version: a.server()})
 		if err != nil {
-			return cmp.Or(refusedFindings(external.UnknownEngines(ctx, db)), ofOwnServer(err))
+			return ofOwnServer(err)
 		}
 		have.Findings = slices.DeleteFunc(have.Findings, func(f task.Finding) bool {
 			return !slices.Contains(refusedTables, f.Name)
