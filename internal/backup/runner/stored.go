@@ -153,7 +153,10 @@ func (b storedBackup) describe(ctx context.Context) (bytes int64, err error) {
 	if names[manifest.Name] {
 		return 0, refusedBackup("it is one of the operator's own: name it in spec.bootstrapFrom.store instead")
 	}
-	return bytes, whole(func(name string) bool { return names[name] }, because) // it may be uploaded just now
+	if err := whole(func(name string) bool { return names[name] }, because); err != nil { // it may be uploaded just now
+		return 0, err
+	}
+	return bytes, b.refuseEarlier(ctx, all)
 }
 
 // send writes the backup as the stream of mariadb-backup. One that has changed meanwhile may be put together from two.
