@@ -263,6 +263,12 @@ type ExternalStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Findings []ExternalFinding `json:"findings,omitempty"`
+	// warnings are what does not work in the copy as on the source, for instance views whose definer has no account.
+	// They keep nothing from being copied.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Warnings []ExternalFinding `json:"warnings,omitempty"`
 	// tables and bytes are what there is to copy, by the source's own estimate.
 	// +optional
 	Tables int32 `json:"tables,omitempty"`

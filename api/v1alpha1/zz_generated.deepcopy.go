@@ -1575,6 +1575,13 @@ func (in *ExternalStatus) DeepCopyInto(out *ExternalStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Warnings != nil {
+		in, out := &in.Warnings, &out.Warnings
+		*out = make([]ExternalFinding, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Skipped != nil {
 		in, out := &in.Skipped, &out.Skipped
 		*out = make([]string, len(*in))

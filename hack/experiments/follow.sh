@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Experiment: where Galera nodes keep the position of an asynchronous channel, and whether another node can go on with it.
 #   hack/experiments/follow.sh [SERIES]     11.8 or 10.11
-# SOURCE_ID, SOURCE_DOMAIN, NODE_ID and NODE_DOMAIN are server_id and the GTID domain; FIRST=1 ends after the first part.
+# SST=rsync has full copies made by rsync. SOURCE_ID, SOURCE_DOMAIN, NODE_ID and NODE_DOMAIN are server_id and the GTID
+# domain; FIRST=1 ends after the first part.
 # The images are those of hack/images.sh database database-old. What was seen is in docs/design/following.md.
 set -euo pipefail
 
@@ -30,7 +31,7 @@ await() {
   done
   echo "FAILED: $1: $2: $got, not $3"
   status "$1"
-  docker logs "$X-$1" 2>&1 | grep -v "^$" | tail -5
+  docker logs "$X-$1" 2>&1 | grep -E "ERROR|WSREP_SST" | head -20
   return 1
 }
 # server NAME OPTIONS: a server on a volume of its own, which is made if there is none.
@@ -52,7 +53,7 @@ node() {
   local name=$1
   shift
   server "$name" server_id="$NODE_ID" wsrep_gtid_domain_id="$NODE_DOMAIN" wsrep_on=ON wsrep_provider=/usr/lib/galera/libgalera_smm.so wsrep_node_name="$name" \
-    wsrep_sst_method=mariabackup wsrep_sst_auth=root: innodb_autoinc_lock_mode=2 wsrep_gtid_mode=ON gtid_domain_id=1 \
+    wsrep_sst_method=${SST:-mariabackup} wsrep_sst_auth=root: innodb_autoinc_lock_mode=2 wsrep_gtid_mode=ON gtid_domain_id=1 \
     wsrep_cluster_name=x wsrep_slave_threads=2 read_only=ON event_scheduler=OFF "$@"
 }
 join() {

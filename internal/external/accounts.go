@@ -112,14 +112,10 @@ func definedBy(ctx context.Context, c *sql.Conn, accounts []account) (out []stri
 			names = append(names, a.Name)
 		}
 	}
-	in := " IN (" + list(names) + ")"
-	err = each(ctx, c, "SELECT 'view', table_schema, table_name, definer FROM information_schema.views WHERE definer"+in+
-		" UNION ALL SELECT routine_type, routine_schema, routine_name, definer FROM information_schema.routines WHERE "+
-		"definer"+in+" UNION ALL SELECT 'trigger', trigger_schema, trigger_name, definer FROM "+
-		"information_schema.triggers WHERE definer"+in+" UNION ALL SELECT 'event', event_schema, event_name, definer FROM "+
-		"information_schema.events WHERE definer"+in+" ORDER BY 2, 3, 1", func(v []string) {
-		out = append(out, fmt.Sprintf("the DEFINER %s of the %s %s.%s", v[3], strings.ToLower(v[0]), v[1], v[2]))
-	})
+	found, err := definedIn(ctx, c, func(string) string { return "definer IN (" + list(names) + ")" })
+	for _, d := range found {
+		out = append(out, fmt.Sprintf("the DEFINER %s of the %s", d.Definer, d))
+	}
 	return out, err
 }
 

@@ -24,8 +24,12 @@ type Facts struct {
 	Only, NoTable bool
 	// Inventory of the databases.
 	Inventory Inventory
-	// Accounts are those that would be copied.
-	Accounts []account
+	// Accounts are those that would be copied, and All those of the source.
+	Accounts, All []account
+	// Defined are the objects with a definer, unless DefinedUnread; Scheduler reports whether the source runs events.
+	Defined       []defined
+	DefinedUnread error
+	Scheduler     bool
 	// GTID is its position, "" without a binary log, and BinlogFormat its binlog_format.
 	GTID, BinlogFormat string
 	// Filtered are the databases of binlog_do_db and binlog_ignore_db. XA is how many XA transactions it has begun since
@@ -100,6 +104,9 @@ func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
 	if o.Only != nil {
 		f.Inventory = f.Inventory.only(*o.Only)
 		f.NoTable = len(f.Inventory.Tables) == 0
+	}
+	if err == nil && o.Only == nil {
+		f.askDefined(ctx, c, databases)
 	}
 	if err != nil || !o.Users {
 		return err
@@ -176,6 +183,9 @@ func Inspect(ctx context.Context, source *sql.DB, o Options, w Wanted) (*task.So
 	}
 	out := task.Source{Version: facts.Version, GTID: facts.GTID, Tables: len(facts.Inventory.Tables),
 		Findings: Check(facts, w)}
+	if len(facts.Lacking) == 0 && len(facts.Missing) == 0 && !w.Files { // files come with all accounts
+		out.Warnings = Warn(facts)
+	}
 	for _, table := range facts.Inventory.Tables {
 		out.Bytes += table.Bytes
 	}

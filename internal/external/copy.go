@@ -214,6 +214,9 @@ func (c *copier) createTables(ctx context.Context) error {
 	if err := quiet(ctx, conn, "SET SESSION character_set_collations = ''"); err != nil {
 		return err
 	}
+	if err := c.checkCollations(ctx); err != nil {
+		return err
+	}
 	for _, d := range c.inventory.Databases {
 		if c.Present || c.Only != nil {
 			break

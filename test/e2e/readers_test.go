@@ -50,9 +50,8 @@ var _ = Describe("A reader", Label(Slow, Faults), func() {
 
 		By("cutting it off from the cluster and from the store")
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
-		source := addressesOf(ctx, reader.Namespace, "source")
-		Expect(kube.Network().CutBetween(ctx, source, []string{objects.PodIP()})).To(Succeed())
-		Expect(kube.Network().CutBetween(ctx, source, addressesOf(ctx, first.Namespace, "database"))).To(Succeed())
+		Expect(kube.Network().CutBetween(ctx, addressesOf(ctx, reader.Namespace, "source"),
+			append(addressesOf(ctx, first.Namespace, "database"), objects.PodIP()))).To(Succeed())
 		Expect(client(ctx, first).Exec(ctx, first.Name+"-primary", "INSERT INTO kept.points VALUES (2)")).To(Succeed())
 		leads(metav1.ConditionFalse, v1alpha1.ReasonLagExceeded, 0)
 		eventually(ctx, func(o Gomega) {

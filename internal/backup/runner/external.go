@@ -161,7 +161,7 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 		if f.source, err = copyOrResume(ctx, source, t, server, version, have.Bytes, p); err != nil {
 			return f, err
 		}
-		f.source.Version, f.tables = have.Version, version
+		f.source.Version, f.source.Warnings, f.tables = have.Version, have.Warnings, version
 		say("beginning the history %s", t.History)
 		f.position, err = beginAfter(ctx, p, t.History, 0, identifiers(t.ServerID, t.Domain)...)
 		return f, err

@@ -55,6 +55,8 @@ type Source struct {
 	Skipped []string `json:"skipped,omitempty"`
 	// Findings are what keeps it from being copied.
 	Findings []Finding `json:"findings,omitempty"`
+	// Warnings are what does not work in the copy as on the source.
+	Warnings []Finding `json:"warnings,omitempty"`
 }
 
 // Shorten leaves out an example, and reports whether there was one: the counts stay.
@@ -62,16 +64,17 @@ func (s *Source) Shorten() bool {
 	if s == nil {
 		return false
 	}
-	longest := -1
-	for i, f := range s.Findings {
-		if len(f.Objects) > 0 && (longest < 0 || len(f.Objects) >= len(s.Findings[longest].Objects)) {
-			longest = i
+	var longest *Finding
+	for _, of := range [][]Finding{s.Warnings, s.Findings} {
+		for i, f := range of {
+			if len(f.Objects) > 0 && (longest == nil || len(f.Objects) >= len(longest.Objects)) {
+				longest = &of[i]
+			}
 		}
 	}
 	switch {
-	case longest >= 0:
-		o := &s.Findings[longest].Objects
-		*o = (*o)[:len(*o)-1]
+	case longest != nil:
+		longest.Objects = longest.Objects[:len(longest.Objects)-1]
 	case len(s.Skipped) > 1: // the last one counts the others
 		s.Skipped = append(s.Skipped[:len(s.Skipped)-2], s.Skipped[len(s.Skipped)-1])
 	default:

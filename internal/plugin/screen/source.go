@@ -17,18 +17,25 @@ func (s Style) Source(address string, is task.Source) string {
 	}
 	out += "\n"
 	for _, f := range is.Findings {
-		text := f.Message
-		if len(f.Objects) > 0 {
-			objects := strings.Join(f.Objects, ", ")
-			if more := f.Count - len(f.Objects); more > 0 {
-				objects += fmt.Sprintf(" and %d more", more)
-			}
-			text = objects + ": " + text
-		}
-		out += "\n" + s.note(red, "✗ "+f.Name, text)
+		out += "\n" + s.note(red, "✗ "+f.Name, findingText(f))
+	}
+	for _, f := range is.Warnings {
+		out += "\n" + s.note(yellow, "! "+f.Name, findingText(f))
 	}
 	if len(is.Findings) == 0 {
 		out += s.paint(green, "✓") + " it can be copied\n"
 	}
 	return out
+}
+
+// findingText is a finding, with some of its objects.
+func findingText(f task.Finding) string {
+	if len(f.Objects) == 0 {
+		return f.Message
+	}
+	objects := strings.Join(f.Objects, ", ")
+	if more := f.Count - len(f.Objects); more > 0 {
+		objects += fmt.Sprintf(" and %d more", more)
+	}
+	return objects + ": " + f.Message
 }

@@ -25,6 +25,11 @@ func TestSource(t *testing.T) {
 
 ✗ VersionUnsupported  the source is of a later series
 `
+	warned := s.Source("db:3306", task.Source{Version: "10.11.6-MariaDB", Warnings: []task.Finding{{Name: "DefinerMissing",
+		Objects: []string{"gone@nowhere"}, Count: 1, Message: "create the account"}}})
+	if !strings.HasSuffix(warned, "\n\n! DefinerMissing  gone@nowhere: create the account\n✓ it can be copied\n") {
+		t.Errorf("%q", warned)
+	}
 	if bad != want || strings.Contains(bad, "can be copied") {
 		t.Errorf("%s", bad)
 	}

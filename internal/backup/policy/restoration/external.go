@@ -117,7 +117,8 @@ func externalStatus(c *v1alpha1.GaleraCluster, is task.Source) *v1alpha1.Externa
 	return &v1alpha1.ExternalStatus{Version: is.Version, GTID: is.GTID, Bytes: is.Bytes, Rows: is.Rows,
 		Tables:             int32(is.Tables), //nolint:gosec // a count
 		Plaintext:          c.Spec.BootstrapFrom.External.Host != "" && c.Spec.BootstrapFrom.External.TLS == nil,
-		LockedMilliseconds: is.LockedMilliseconds, Skipped: is.Skipped, Findings: Findings(is.Findings)}
+		LockedMilliseconds: is.LockedMilliseconds, Skipped: is.Skipped, Findings: Findings(is.Findings),
+		Warnings: Findings(is.Warnings)}
 }
 
 // Findings are those of a check, as a status has them.
