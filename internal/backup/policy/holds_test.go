@@ -58,6 +58,15 @@ func TestHoldsLater(t *testing.T) {
 			}
 		}
 	}
+	s := newStore().begins(5, "").named(10, 10).put(binlog.Head{First: gtid(11), Last: gtid(11), FirstTime: at(20),
+		LastTime: at(20), Earliest: at(20), Bytes: 10, Transactions: 1, Seqnos: true, PreviousHeld: 1000,
+		Unnamed: []uint64{11}})
+	s.heads[2].Seqno = 1400 // where the node was when it was stored
+	archive = s.named(13, 50).heads
+	_, err := Choose(archive, of(11, 1200), binlog.Target{Time: at(99)}, binlog.Through{})
+	if want := "is from the GTID 0-1-13 to 0-1-13"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the end of a segment is not known: %v", err)
+	}
 	gap := newStore().begins(5, "").named(10, 10).begins(10, "purged").named(12, 50).heads
 	if _, err := Choose(gap, of(10, 1000), binlog.Target{GTID: gtid(10)}, binlog.Through{}); err != nil {
 		t.Errorf("another chain follows: %v", err)

@@ -195,7 +195,7 @@ func TestKept(t *testing.T) {
 		"it needs as many as are named":             {based(later(73), needed(many...)), "may need more backups"},
 		"it needs one less":                         {based(later(73), needed(many[1:]...)), ""},
 		"what it needs is not known":                {based(later(73), needed()), "need is not known until"},
-		"the store has no segment":                  {based(later(73), needed(), base(""), emptied), ""},
+		"the store has no segment":                  {based(needed(), base(""), emptied), ""},
 		"it needs it, and is to end":                {based(later(73), needed("y", "x"), through(71), off), needs},
 		"the archive was turned off, and is older":  {based(through(73), off), ""},
 		"it was turned off within the window":       {based(through(71), off), needs},
