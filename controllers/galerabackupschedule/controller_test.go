@@ -40,7 +40,10 @@ func TestRetentionOfTheArchive(t *testing.T) {
 		change func(c *v1alpha1.GaleraCluster)
 		want   string
 	}{
-		"the window is the archive's":     {func(*v1alpha1.GaleraCluster) {}, ""},
+		"what the archive needs is not known": {func(*v1alpha1.GaleraCluster) {}, ""},
+		"the window is the archive's": {func(c *v1alpha1.GaleraCluster) {
+			c.Status.Backup = &v1alpha1.ArchiveStatus{Base: "last", Needed: []string{"last"}}
+		}, ""},
 		"without an archive, one is kept": {func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = nil }, "first"},
 		"it is to be removed, and the status has it yet": {func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Backup = nil
