@@ -47,14 +47,32 @@ func forgotten(f Facts, seen map[string]Seen, published agentapi.NodeConfig) boo
 func Superseded(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
 	c, by := f.Cluster, refusal(f, seen, published)
 	var has v1alpha1.SupersededStatus
-	if c.Status.Superseded != nil || len(f.Claims) == 0 || json.Unmarshal([]byte(by.SupersededBy), &has) != nil ||
-		has.ID == c.Spec.OverrulesPromotion {
+	if json.Unmarshal([]byte(by.SupersededBy), &has) != nil {
+		has = named(c, by)
+	}
+	if c.Status.Superseded != nil || len(f.Claims) == 0 || has.ID == "" || has.ID == c.Spec.OverrulesPromotion {
 		return c
 	}
 	c = c.DeepCopy()
 	c.Status.Superseded = &has
 	return c
 }
+
+// named is the cluster that has taken over, as spec.replicaOf.replaces has it of one that has lost its status while its
+// nodes refused writes for the change of sites alone: the API admits no other one. It has data of its own still, which
+// it would follow with otherwise. One that has taken over again since has spec.cutover.
+func named(c *v1alpha1.GaleraCluster, by agentapi.Refusal) (of v1alpha1.SupersededStatus) {
+	r := c.Spec.ReplicaOf
+	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || by.Switching == 0 || c.Status.ClusterUUID != "" ||
+		c.Status.Restore != nil {
+		return of
+	}
+	return v1alpha1.SupersededStatus{ID: r.Replaces, Namespace: cmp.Or(r.Cluster.Namespace, c.Namespace),
+		Name: cmp.Or(r.Cluster.Name, c.Name), UID: r.Cluster.UID, GTID: unknownGTID}
+}
+
+// unknownGTID is before all transactions: the archiver reads the record.
+const unknownGTID = "0-0-0"
 
 // refusal is for what nodes refuse writes. The configuration that was published last has it, and when that is lost, the
 // nodes that have read it.

@@ -139,6 +139,46 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
+// TestNamed: a cluster that was to follow the one that has taken over, and loses its status before its nodes know that,
+// still has data of its own: it does not follow with them.
+func TestNamed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(c *v1alpha1.GaleraCluster, by *agentapi.NodeConfig)
+		want bool
+	}{
+		"nodes refuse for the change alone": {func(*v1alpha1.GaleraCluster, *agentapi.NodeConfig) {}, true},
+		"it has followed": {func(_ *v1alpha1.GaleraCluster, by *agentapi.NodeConfig) {
+			by.Refusal, by.Follow = agentapi.Refusal{}, &agentapi.Follow{}
+		}, false},
+		"it has taken over again": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{}
+		}, false},
+		"it is filled": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
+			c.Status.Restore = &v1alpha1.RestoreStatus{}
+		}, false},
+		"the status is there": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
+			c.Status.ClusterUUID = "h"
+		}, false},
+		"it is an ordinary second site": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
+			c.Spec.ReplicaOf.Replaces = ""
+		}, false},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Namespace, c.Name, c.UID = "prod", "shop", types.UID("u")
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb",
+			Cluster: v1alpha1.ReplicatedCluster{Name: "standby", UID: "bbbbbbbb-1"}}
+		by := agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: "u", Revision: "r", Refuse: true,
+			Refusal: agentapi.Refusal{Switching: 3}}
+		tc.edit(c, &by)
+		f := Facts{Cluster: c, Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+		has := Superseded(f, nil, by).Status.Superseded
+		if (has != nil) != tc.want || has != nil && (has.ID != "4-bbbbbbbb" || has.Namespace != "prod" ||
+			has.UID != "bbbbbbbb-1") {
+			t.Errorf("%s: %+v", name, has)
+		}
+	}
+}
+
 // TestLostSuperseded: nodes that refuse writes because another cluster has taken over go on so when the status is lost,
 // until a person overrules that.
 func TestLostSuperseded(t *testing.T) {

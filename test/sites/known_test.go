@@ -35,6 +35,12 @@ var (
 	// write is one transaction, and asked has the second site know what it is to record.
 	write = []event{{doWrite, 0, 0}, {doCatchUp, 4, 0}}
 	asked = []event{{doServing, 0, 1}, {doStart, 1, 0}, {doServing, 0, 1}}
+	// taken has the second one take over, and the first one find that.
+	found = slices.Concat([]event{{doCheck, 0, 1}}, archiving, firstPass, firstActs)
+	taken = slices.Concat(token, asked, opened, found)
+	// again has the first one follow it: all rounds need is there.
+	again = []event{{doRejoin, 0, 1}, {doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0},
+		{doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0}, {doWrite, 1, 0}}
 )
 
 // known are schedules that find a mutant which few seeds do.
@@ -56,6 +62,13 @@ var known = map[string]schedule{
 	"a lost status has no change of sites": join(token, []event{{doMishap, 0, 0}}, firstPass, firstActs, write, asked,
 		opened),
 	"a lost status has no takeover": join(token, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass, firstActs,
+		[]event{{doMishap, 0, 0}}, firstPass, firstActs),
+	"what the successor lacks is not looked at": join(taken, []event{{doRoot, 0, 0}}, again),
+	// The first cluster's archiver does not reach the store, so that what root has written is not archived.
+	"where nodes end is not looked at again":     join(taken, []event{{doRoot, 0, 0}}, cutOff, again),
+	"nodes accept writes until they are removed": join(taken, again[:1], firstPass, firstActs),
+	// It is to follow, and nodes refuse writes for the change of sites alone.
+	"what it was to follow has not taken over": join(token, asked, opened, []event{{doCheck, 0, 1}}, archiving, again[:1],
 		[]event{{doMishap, 0, 0}}, firstPass, firstActs),
 	// The nodes were killed, and nothing is left that the first cluster had known.
 	"what is lost altogether was nothing": join(accepted, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass,

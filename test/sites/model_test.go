@@ -39,6 +39,9 @@ const (
 	doStart
 	doRound
 	doHeal
+	doRejoin
+	doReseed
+	doRoot
 )
 
 // kinds are how often each kind of event is drawn.
@@ -70,6 +73,12 @@ var kinds = [...]struct {
 	doStart:       {2, func(w *world, s *site, _ *node, _ event) { w.start(s) }},
 	doRound:       {2, func(w *world, _ *site, _ *node, e event) { w.round(time.Duration(1+e.a%5) * time.Second) }},
 	doHeal:        {1, func(w *world, _ *site, _ *node, e event) { w.healed(e) }},
+	doRejoin:      {2, func(w *world, _ *site, _ *node, e event) { w.rejoin(e.b) }},
+	doReseed: {3, func(w *world, _ *site, _ *node, e event) {
+		w.reseedPass(w.sites[0], e.b)
+		w.followsAgain(w.sites[0])
+	}},
+	doRoot: {1, func(w *world, _ *site, _ *node, e event) { w.byRoot(w.sites[0].nodes[e.b%members]) }},
 }
 
 // follower is a site that follows the first one.
@@ -133,6 +142,9 @@ func draw(seed uint64) schedule {
 	if about == 1 {
 		out.events = append(out.events, event{doPerson, 0, wantsLease}, event{doRound, 1, 1}, event{doRound, 1, 1},
 			event{doRound, 1, 1}, event{doRound, 1, 1})
+	}
+	if about == 2 && seed%3 > 0 {
+		out.events = append(out.events, taken...)
 	}
 	weights, all := [len(kinds)]int{}, 0
 	for i, k := range kinds {

@@ -12,6 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/lease"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -167,6 +168,43 @@ var mutants = []mutant{
 			if s := c.Status.SwitchSite; s != nil && s.Phase == v1alpha1.SwitchWithdrawing {
 				s.Phase, s.Token = v1alpha1.SwitchTakenBack, nil
 			}
+		}
+	}},
+
+	// A cluster that is to follow its successor loses nothing that that one lacks, and accepts no write.
+	{"what the successor lacks is not looked at", func(r *rules) {
+		r.reseed = func(to *v1alpha1.GaleraClusterStatus, f restoration.ReseedFacts) restoration.ReseedAct {
+			f.Cluster = f.Cluster.DeepCopy()
+			if by, s := f.Cluster.Status.Superseded, f.Cluster.Status.SwitchSite; by != nil && s != nil {
+				by.Surplus, s.Ends = new(int64(0)), by.GTID
+			}
+			return restoration.Reseed(to, f)
+		}
+	}},
+	{"where nodes end is not looked at again", func(r *rules) {
+		r.switchSite = func(c *cluster, f archival.Facts) {
+			archival.SwitchSite(c, f)
+			if s := c.Status.SwitchSite; s != nil && s.Token != nil && v1alpha1.Rejoins(c) {
+				s.Ends, s.Message = s.Token.GTID, ""
+			}
+		}
+	}},
+	{"what it was to follow has not taken over", func(r *rules) {
+		r.superseded = func(f observe.Facts, seen map[string]observe.Seen, published agentapi.NodeConfig) *cluster {
+			has := observe.Superseded(f, seen, published)
+			if by := has.Status.Superseded; by != nil && by.GTID == "0-0-0" {
+				return f.Cluster
+			}
+			return has
+		}
+	}},
+	{"nodes accept writes until they are removed", func(r *rules) {
+		r.config = func(c *cluster) agentapi.NodeConfig {
+			if v1alpha1.Rejoins(c) {
+				c = c.DeepCopy()
+				c.Spec.ReplicaOf, c.Status.Superseded = nil, nil
+			}
+			return shipped().config(c)
 		}
 	}},
 

@@ -65,7 +65,7 @@ func (w *world) kubelet(s *site, n *node) {
 	if s.published.Revision != "" {
 		n.config = s.published
 	}
-	if n.up || n.config.Revision == "" || !n.agent && s.published.Revision == "" {
+	if n.up || !s.claims || n.config.Revision == "" || !n.agent && s.published.Revision == "" {
 		return
 	}
 	if !n.agent {

@@ -42,7 +42,9 @@ type site struct {
 	leases     [2]leaser
 	source     source
 	ends       []archival.End
-	alike      time.Time
+	// claims reports whether the volumes are there, emptied whether they were removed once, so that it follows.
+	claims, emptied bool
+	alike           time.Time
 }
 
 // directory is that of a cluster's archive.
@@ -52,7 +54,7 @@ func (w *world) newSite(name, namespace, uid string) *site {
 	c := &cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid), Generation: 1}}
 	c.Spec.Replicas, c.Status.Replicas = members, members
 	c.Status.ClusterUUID, c.Status.Identity = history, uid
-	s := &site{c: c, reports: map[string]observe.Seen{}}
+	s := &site{c: c, reports: map[string]observe.Seen{}, claims: true}
 	for i := range members {
 		s.nodes = append(s.nodes, &node{name: resources.PodName(c, i)})
 	}
@@ -67,6 +69,10 @@ func (s *site) accepts() bool { return slices.ContainsFunc(s.nodes, (*node).acce
 func (s *site) facts() observe.Facts {
 	f := observe.Facts{Cluster: s.c.DeepCopy(), Pods: map[string]*corev1.Pod{},
 		Claims: map[string]*corev1.PersistentVolumeClaim{"data": {}}}
+	if !s.claims {
+		f.Claims = nil
+		return f
+	}
 	f.StatefulSet = &appsv1.StatefulSet{}
 	for _, n := range s.nodes {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: n.name}}
@@ -123,8 +129,10 @@ func (w *world) clusterPass(s *site, x int) {
 		}
 	})
 	next := f.Cluster.DeepCopy()
-	w.update(&next.Status, w.input(f, seen, config))
-	next.Status.ClusterUUID = history
+	w.update(&next.Status, w.input(s, f, seen, config))
+	if s.claims {
+		next.Status.ClusterUUID = history
+	}
 	w.later(x/4+1, func() {
 		if held := s.c.Status.WriteLease; s.store(version, next.Status) && held != next.Status.WriteLease {
 			w.leaseBecomes(next)
@@ -133,14 +141,14 @@ func (w *world) clusterPass(s *site, x int) {
 }
 
 // input is what the status is made of.
-func (w *world) input(f observe.Facts, seen map[string]observe.Seen, config agentapi.NodeConfig) status.Input {
+func (w *world) input(s *site, f observe.Facts, seen map[string]observe.Seen, config agentapi.NodeConfig) status.Input {
 	c := f.Cluster
 	in := status.Input{Facts: f, Seen: seen, Config: config, Now: w.now,
 		Decision:  plan.Decision{Reason: plan.ReasonHealthy},
 		Published: &status.PublishedPair{Serial: "1", NotAfter: w.now.Add(90 * 24 * time.Hour)}}
 	in.Snapshot = galera.Snapshot{Namespace: c.Namespace, Name: c.Name, Replicas: members, ClusterUUID: history}
 	for i := range members {
-		m := galera.Member{Name: resources.PodName(c, i), Ordinal: i, Pod: galera.Pod{Exists: true, Ready: true,
+		m := galera.Member{Name: resources.PodName(c, i), Ordinal: i, Pod: galera.Pod{Exists: s.claims, Ready: true,
 			Role: v1alpha1.RoleReplica}}
 		if i == 0 {
 			m.Pod.Role = v1alpha1.RolePrimary
@@ -159,6 +167,10 @@ func (w *world) input(f observe.Facts, seen map[string]observe.Seen, config agen
 func (w *world) archivingPass(s *site, x int) {
 	c, version := s.c.DeepCopy(), s.version
 	if s.down || s.gone || !c.ArchivesBinlog() || c.Status.ClusterUUID == "" {
+		return
+	}
+	if c.Follows() {
+		s.archiver = archiver{life: s.archiver.life + 1}
 		return
 	}
 	if c.Status.Backup == nil {
@@ -192,7 +204,7 @@ func phase(c *cluster) string {
 
 // nodeEnds is where the nodes end, and since when that is so.
 func (w *world) nodeEnds(s *site) (out []archival.End, since time.Time) {
-	if !s.c.Switching() {
+	if s.c.SwitchNumber() == 0 {
 		s.ends = nil
 		return nil, time.Time{}
 	}

@@ -82,7 +82,7 @@ func (w *world) wantsNoLease(s *site) {
 // switchTo is kubectl galera switch-site.
 func (w *world) switchTo(s *site, x int) {
 	first := w.sites[0]
-	if first.c.Spec.SwitchSite != nil || s.gone || s.c.Spec.Cutover != nil && x%5 > 0 {
+	if first.c.Spec.SwitchSite != nil || first.c.Spec.ReplicaOf != nil || s.gone || s.c.Spec.Cutover != nil && x%5 > 0 {
 		return
 	}
 	w.edit(first, "change places with "+s.c.Namespace, func(c *cluster) {
@@ -127,7 +127,7 @@ func (w *world) acceptLoss(s *site) {
 // overrule has the first cluster go on, as its condition describes: all that have been given spec.cutover are stopped.
 func (w *world) overrule(x int) {
 	first := w.sites[0]
-	if !first.c.Superseded() || x%2 == 0 {
+	if !first.c.Superseded() || first.c.Spec.ReplicaOf != nil || x%2 == 0 {
 		return
 	}
 	for _, s := range w.sites[1:] {
@@ -190,7 +190,7 @@ func (w *world) mishap(s *site, x int) {
 		w.loseConfig(s)
 		w.loseStatus(s)
 	case 9:
-		if s == w.sites[0] && x%3 == 0 {
+		if s == w.sites[0] && s.c.Spec.ReplicaOf == nil && x%3 == 0 {
 			w.recreate(s, x)
 		}
 	}

@@ -31,7 +31,8 @@ type coverage map[string]int
 
 // situations are what schedules have to come to.
 var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
-	"overruled", "lostTo", "lost", "rolledBack", "recreated", "restored", "renewed", "turnedOff", "killed"}
+	"overruled", "emptied", "rejoined", "lostTo", "lost", "rolledBack",
+	"recreated", "restored", "renewed", "turnedOff", "killed"}
 
 // leaseBecomes is called when the operator has written another state of the lease. One that was turned off does not
 // protect from those that have taken over since.
@@ -156,6 +157,9 @@ func (w *world) unsettled() string {
 	if why := w.uncounted(); why != "" {
 		return why
 	}
+	if why := w.notRejoined(first); why != "" {
+		return why
+	}
 	st, c := first.c.Status.SwitchSite, first.c
 	if st != nil {
 		w.seen["withdrawn"] += count(st.Phase == v1alpha1.SwitchTakenBack && st.Message == "")
@@ -170,7 +174,7 @@ func (w *world) unsettled() string {
 		return "the first cluster is superseded, and not Stalled"
 	case c.Refuses() && first.accepts():
 		return "the first cluster is to refuse writes, and accepts them"
-	case !c.Refuses() && !first.accepts():
+	case !c.Refuses() && !c.Follows() && !first.accepts():
 		return fmt.Sprintf("the first cluster does not accept writes: lease %q", c.Status.WriteLease)
 	case c.WantsWriteLease() && first.accepts() && !w.recreated && c.Status.WriteLease != v1alpha1.WriteLeaseHeld:
 		return fmt.Sprintf("the lease is %q", c.Status.WriteLease)
@@ -192,7 +196,7 @@ func (w *world) uncounted() string {
 	first := w.sites[0]
 	of := first.c.Status.Superseded
 	for _, s := range w.opened {
-		if s.gone || unrecorded(s) || w.recreated {
+		if s.gone || unrecorded(s) || w.recreated || first.emptied {
 			continue
 		}
 		lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions

@@ -11,6 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -34,6 +35,7 @@ type rules struct {
 	supersede                             func(*cluster, *task.Archived)
 	switchSite                            func(*cluster, archival.Facts)
 	archiver                              func(*cluster) task.Archive
+	reseed                                func(*v1alpha1.GaleraClusterStatus, restoration.ReseedFacts) restoration.ReseedAct
 	promotion                             func(*cluster) *task.Promotion
 	recorded                              func(*cluster, *task.Served, string) *v1alpha1.PromotionRecord
 
@@ -58,6 +60,7 @@ func shipped() rules {
 			return resources.NodeConfig(c, members, resources.TLSConfig(c), resources.Options{})
 		},
 		update: status.Update, supersede: archival.Supersede, switchSite: archival.SwitchSite, archiver: archiverTask,
+		reseed:    restoration.Reseed,
 		promotion: serving.Promotion, recorded: serving.Recorded,
 		record: func(ctx context.Context, b *store.Bucket, dir string, mine task.Promotion) (*task.Promotion, error) {
 			return promotion.Record(ctx, b, store.Create, dir, mine)

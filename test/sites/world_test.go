@@ -151,6 +151,8 @@ func (w *world) round(d time.Duration) {
 			w.archiveMore(s, 0)
 			w.checkPromotions(s, 1)
 			w.archivingPass(s, 1)
+			w.reseedPass(s, 1)
+			w.followsAgain(s)
 		} else {
 			w.startSource(s)
 			w.readArchive(s)
