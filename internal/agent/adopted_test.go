@@ -16,7 +16,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const backUpSource = "mariadb-backup --no-defaults --backup --user=root --socket=/tmp/s --datadir=/tmp/d "
@@ -275,18 +274,10 @@ func (s *adopting) killedJob() {
 	defer func() { _ = exec.Command("docker", "rm", "-f", fetch).Run() }()
 	s.world.run(exec.Command("docker", append([]string{"run", "-d", "--name", name},
 		j.args(s.task(), "run", "-v", s.volume()+":"+agentapi.VolumeDir)...)...))
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(s.volume(), "data.restore", "shop", "t.ibd")); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			s.Fatal("nothing is unpacked: ", s.world.run(exec.Command("docker", "logs", name)))
-		}
-	}
-	s.world.run(exec.Command("docker", "rm", "-f", name))
-	if _, err := os.Stat(filepath.Join(s.volume(), "data")); err == nil {
-		s.Fatal("half a backup is a data directory")
-	}
+	s.world.nodes[0].jobKilled(name, func() bool {
+		_, err := os.Stat(filepath.Join(s.volume(), "data.restore", "shop", "t.ibd"))
+		return err == nil
+	})
 }
 
 func (s *adopting) fills() {
@@ -309,12 +300,7 @@ func (s *adopting) fills() {
 func (s *adopting) begins() {
 	first, second := s.world.nodes[0], s.world.nodes[1]
 	first.start()
-	report := first.until("examined", time.Minute, waiting)
-	if report.Data != galera.DataPresent || report.Position.String() != s.filled.Restored.Position {
-		s.Fatalf("%+v", report)
-	}
-	o, _ := first.send(agentapi.OrderBootstrap, 7, report.Position, importHistory)
-	first.until("bootstrapped", 2*time.Minute, done(o.ID))
+	first.beginsAt(s.filled.Restored.Position)
 	second.start()
 	for i, n := range s.world.nodes {
 		n.until("Synced", 3*time.Minute, synced(2))

@@ -31,21 +31,12 @@ func TestCopiedServer(t *testing.T) {
 	job := first.copying(host)
 	w.run(exec.Command("docker", append([]string{"run", "-d", "--name", first.container() + "-job"}, job...)...))
 	volume := filepath.Join(first.base, "volume")
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	first.jobKilled(first.container()+"-job", func() bool {
 		begun, err := filepath.Glob(filepath.Join(volume, "*", "import-begun.json"))
 		check(t, err)
-		if rows, err := os.Stat(filepath.Join(volume, "data.restore", "shop", "t.ibd")); err == nil && len(begun) > 0 &&
-			rows.Size() > 4<<20 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is copied: ", w.run(exec.Command("docker", "logs", first.container()+"-job")))
-		}
-	}
-	w.run(exec.Command("docker", "rm", "-f", first.container()+"-job"))
-	if _, err := os.Stat(filepath.Join(first.base, "volume", "data")); err == nil {
-		t.Fatal("half a copy is a data directory")
-	}
+		rows, err := os.Stat(filepath.Join(volume, "data.restore", "shop", "t.ibd"))
+		return err == nil && len(begun) > 0 && rows.Size() > 4<<20
+	})
 	var r task.Result
 	for _, again := range []string{"a copy", "nothing, as it is there"} {
 		command := append([]string{"run", "--rm", "--name", first.container() + "-job"}, job...)
@@ -65,13 +56,8 @@ func TestCopiedServer(t *testing.T) {
 	for _, n := range w.nodes {
 		n.start()
 	}
-	report := first.until("examined", time.Minute, waiting)
-	if report.Data != galera.DataPresent || report.Position.String() != r.Restored.Position {
-		t.Fatalf("%+v", report)
-	}
 	w.nodes[1].until("empty", time.Minute, func(r agentapi.Report) bool { return r.Data == galera.DataEmpty })
-	o, _ := first.send(agentapi.OrderBootstrap, 7, report.Position, importHistory)
-	first.until("bootstrapped", 2*time.Minute, done(o.ID))
+	first.beginsAt(r.Restored.Position)
 	for _, n := range w.nodes {
 		n.until("Synced", 3*time.Minute, synced(2))
 		sum, err := n.socket("SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(id, v)))) FROM shop.t; " +
@@ -83,6 +69,32 @@ func TestCopiedServer(t *testing.T) {
 			t.Errorf("%s has %q, and the source %q", n.name, sum, want)
 		}
 	}
+}
+
+// jobKilled ends the container of a Job as soon as it has begun: half of its work is no data directory.
+func (n *node) jobKilled(name string, begun func() bool) {
+	t, run := n.w.t, n.w.run
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !begun(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it has not begun: ", run(exec.Command("docker", "logs", name)))
+		}
+	}
+	run(exec.Command("docker", "rm", "-f", name))
+	if _, err := os.Stat(filepath.Join(n.base, "volume", "data")); err == nil {
+		t.Fatal("half of it is a data directory")
+	}
+}
+
+// beginsAt has a node that runs bootstrap the cluster from the position that a Job has left on its volume.
+func (n *node) beginsAt(position string) {
+	n.w.t.Helper()
+	report := n.until("examined", time.Minute, waiting)
+	if report.Data != galera.DataPresent || report.Position.String() != position {
+		n.w.t.Fatalf("%+v", report)
+	}
+	o, _ := n.send(agentapi.OrderBootstrap, 7, report.Position, importHistory)
+	n.until("bootstrapped", 2*time.Minute, done(o.ID))
 }
 
 // oldServer runs another server in the nodes' network, and returns its name.
