@@ -80,7 +80,8 @@ func (w *world) reseedPass(s *site, x int) {
 	}
 	of := w.successor(c)
 	if !restoration.Reseeds(c) {
-		if !s.claims { // the status was lost meanwhile
+		// The status was lost meanwhile. The Jobs take longer than it takes to publish that nodes follow.
+		if n := s.published; !s.claims && n.Revision != "" && n.Refused().SupersededBy == "" {
 			w.fill(s, of)
 		}
 		return
