@@ -215,6 +215,7 @@ func (g *Guard) Load(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &before); err != nil {
 		return err
 	}
+	before.Open = before.Open || !before.Needed // without a lease nothing is kept of that
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if h := g.state.Holder; h.Known { // a question of this agent was answered already

@@ -327,6 +327,39 @@ func TestLeaseIsTurnedOnDuringAStart(t *testing.T) {
 	}
 }
 
+// TestLeaseIsTurnedOnDuringAHandover: the agent before needed no lease, so that its server accepts writes.
+func TestLeaseIsTurnedOnDuringAHandover(t *testing.T) {
+	l := newLeased(t)
+	l.wanted, l.s.away, l.s.fails = false, true, true
+	p := l.process()
+	l.options()
+	l.f.Began()
+	l.settle()
+	state, _, err := l.guard.Save()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.agent("b")
+	if err := l.guard.Load(text); err != nil {
+		t.Fatal(err)
+	}
+	l.wanted = true
+	l.f.Began()
+	l.f.TakenOver()
+	l.settle()
+	if l.guard.enforce(); p.Killed() {
+		t.Error("killed at once")
+	}
+	l.now += lease.Closing
+	if l.guard.enforce(); !p.Killed() {
+		t.Error("it accepts writes without a lease")
+	}
+}
+
 // TestLeaseSettles: that a server refuses writes, or accepts them, is no news after a while. When the lease was renewed
 // is known.
 func TestLeaseSettles(t *testing.T) {
