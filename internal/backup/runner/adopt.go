@@ -56,9 +56,7 @@ func adoptBackup(ctx context.Context, t task.External, p places) (task.Result, e
 			return f, err
 		}
 		say("preparing the data")
-		if err := prepare(ctx, p); err != nil && ctx.Err() != nil {
-			return f, err
-		} else if err := cmp.Or(refuseShort(p.work), err); err != nil { // it may fail for that
+		if err := unprepared(prepare(ctx, p), func() error { return refuseShort(p.work) }); err != nil {
 			return f, err
 		}
 		if f.source, err = makeOwn(ctx, t, a, p); err != nil {

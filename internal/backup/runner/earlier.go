@@ -33,7 +33,8 @@ func (b storedBackup) refuseEarlier(ctx context.Context, all []storedFile) error
 		}
 		if names := uploadedBefore(pairs(text.String()), all); len(names) > 0 {
 			return because(task.ReasonBackupDamaged, fmt.Errorf("the folder %q has files that were uploaded before its backup "+
-				"was begun: %s. Upload all of one backup to a path of its own, which was empty before", b.path, some(names)))
+				"was begun: %s. Upload all of one backup, also files that are as they were, to a path of its own, which was "+
+				"empty before", b.path, some(names)))
 		}
 	}
 	return nil

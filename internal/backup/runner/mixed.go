@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -175,6 +177,17 @@ func (n newest) latest() map[string]uint64 {
 		out[name] = s.latest
 	}
 	return out
+}
+
+// unprepared returns why data are not prepared: a file that is too short counts before the error of a program that has
+// ended by itself, which may be due to it. While the log is not applied to the end, a file may be short in good order:
+// applying it extends files.
+func unprepared(err error, short func() error) error {
+	if reason, _ := explain(err); err != nil && (reason != task.ReasonToolFailed || errors.Is(err, errKilled) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return err
+	}
+	return cmp.Or(short(), err)
 }
 
 // refuseShort refuses prepared data with a table's file that is smaller than InnoDB has made it: its end is missing.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +193,24 @@ func TestRefuseShort(t *testing.T) {
 		if reason, final := explain(err); (err == nil) != (c.says == "") || err != nil && (!final ||
 			reason != task.ReasonBackupDamaged || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestUnprepared: a file that is too short is why a program fails that has ended by itself. One that was cut off may not
+// have made it longer yet.
+func TestUnprepared(t *testing.T) {
+	short := fatal(task.ReasonBackupDamaged, errors.New("half"))
+	killed := because(task.ReasonToolFailed, fmt.Errorf("mariadb-backup %w (killed)", errKilled))
+	failed := because(task.ReasonToolFailed, errors.New("ended with exit code 1"))
+	full := because(task.ReasonDiskFull, errors.New("no space"))
+	ended := because(task.ReasonToolFailed, context.Canceled)
+	for _, c := range []struct{ err, short, want error }{
+		{nil, nil, nil}, {nil, short, short}, {failed, nil, failed}, {failed, short, short}, {full, short, full},
+		{killed, short, killed}, {ended, short, ended},
+	} {
+		if got := unprepared(c.err, func() error { return c.short }); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v, %v: %v", c.err, c.short, got)
 		}
 	}
 }

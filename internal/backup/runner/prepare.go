@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,6 +74,9 @@ func startTool(p places, c mariadbd.Command) (*mariadbd.Process, error) {
 	return proc, nil
 }
 
+// errKilled is in the error of a program that a signal has ended.
+var errKilled = errors.New("was killed")
+
 // endOfTool waits for the end of a program, which it ends itself when there is no time left.
 func endOfTool(ctx context.Context, proc *mariadbd.Process, name string) error {
 	select {
@@ -87,6 +91,9 @@ func endOfTool(ctx context.Context, proc *mariadbd.Process, name string) error {
 		return nil
 	}
 	err := fmt.Errorf("%s ended with exit code %d: %s", name, exit.Code, mariadbd.ToolWhy(exit.Lines))
+	if exit.Signal != 0 {
+		err = fmt.Errorf("%s %w (%s): %s", name, errKilled, exit.Signal, mariadbd.ToolWhy(exit.Lines))
+	}
 	if mariadbd.Classify(exit.Lines) == agentapi.FailureDiskFull {
 		return because(task.ReasonDiskFull, err)
 	}
