@@ -42,7 +42,7 @@ log_bin=binlog\nlog_slave_updates=ON\nbinlog_format=ROW\nsync_binlog=1\nlog_warn
   for o in "$@"; do options+="$o\n"; done
   options+='[sst]\nsst-syslog=-1\n'
   docker run -d --name "$X-$name" --hostname "$name" --network "$NET" --user=0 --entrypoint=sh -v "$X-$name:/data" "$IMAGE" -c "
-    mkdir -p /data/db; chmod 777 /data; printf '${options//$'\n'/\\n}' >/data/my.cnf
+    mkdir -p /data/db; chmod 777 /data; chown -R nobody /data/db; printf '${options//$'\n'/\\n}' >/data/my.cnf
     [ -d /data/db/mysql ] || [ -n \"$JOIN\" ] || mariadb-install-db --no-defaults --skip-test-db \
       --auth-root-authentication-method=normal --datadir=/data/db --user=root >/dev/null
     exec mariadbd --defaults-file=/data/my.cnf" >/dev/null
