@@ -192,7 +192,11 @@ func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
 		}
 	}
 	if s.Message = cmp.Or(why, voiding); why != "" && (s.StartedAt == nil || f.late(s)) {
-		s.Message += ". Where the store is lost for good: " + byHand(c)
+		lost := ". Where the store is lost for good"
+		if s.Token == nil {
+			lost += ", or has never had anything of this cluster"
+		}
+		s.Message += lost + ": " + byHand(c)
 	}
 }
 

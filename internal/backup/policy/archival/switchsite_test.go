@@ -240,7 +240,7 @@ func TestLostSwitchSite(t *testing.T) {
 		answer := s.f.Archived
 		s.f.Archived, s.f.Silent = nil, "no pod"
 		s.sees(v1alpha1.SwitchWithdrawing, "does not answer: no pod")
-		s.sees(v1alpha1.SwitchWithdrawing, "Where the store is lost for good: ")
+		s.sees(v1alpha1.SwitchWithdrawing, "Where the store is lost for good, or has never had anything of this cluster: ")
 		s.f.Archived = answer
 		s.f.Store = stored("others")
 		s.sees(v1alpha1.SwitchWithdrawing, "still uses another one")
