@@ -205,10 +205,15 @@ func TestPrecedes(t *testing.T) {
 		"it was seen later":    {time.Hour, 5 * time.Minute, 10 * time.Minute, false},
 		"it was empty before":  {time.Hour, time.Hour, 15 * time.Minute, false},
 		"by a clock that runs": {2 * time.Hour, 2 * time.Hour, -time.Hour, true},
+		"elsewhere":            {time.Hour, time.Hour, 10 * time.Minute, false},
 	} {
 		cluster, b := &v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}
 		at := func(ago time.Duration) metav1.Time { return metav1.NewTime(endedNow.Add(-ago)) }
-		cluster.Status.Backup = &v1alpha1.ArchiveStatus{EmptyAt: new(at(c.empty))}
+		place := &v1alpha1.StoreLocation{Kind: v1alpha1.StoreS3, Bucket: "b"}
+		cluster.Status.Backup = &v1alpha1.ArchiveStatus{EmptyAt: new(at(c.empty)), Store: place}
+		if b.Status.Store = place; name == "elsewhere" {
+			b.Status.Store = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreS3, Bucket: "another"}
+		}
 		b.Status.CompletedAt, b.CreationTimestamp = new(at(c.complete)), at(c.seen)
 		if got := (Needs{Cluster: cluster, Today: endedNow}).Precedes(b); got != c.want {
 			t.Errorf("%s: %v", name, got)

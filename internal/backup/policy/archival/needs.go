@@ -88,11 +88,13 @@ func (n Needs) Here() bool {
 	return (a == nil || a.Store == nil) && asked == nil || asked != nil && asked.StoreRef.Name == n.Store.Name
 }
 
-// Precedes reports whether a backup was complete before the store was seen to have no segment of the archive, a short
+// Precedes reports whether a backup was complete before its store was seen to have no segment of the archive, a short
 // while ago. A chain that begins meanwhile may go on from it, if nothing was written since: its archiver names it then.
 func (n Needs) Precedes(b *v1alpha1.GaleraBackup) bool {
 	a := n.Cluster.Status.Backup
-	return a != nil && a.EmptyAt != nil && n.Today.Sub(a.EmptyAt.Time) < emptyValid && b.Status.CompletedAt != nil &&
+	of := b.Status.Store
+	seen := a != nil && a.EmptyAt != nil && a.Store != nil && of != nil && *a.Store == *of
+	return seen && n.Today.Sub(a.EmptyAt.Time) < emptyValid && b.Status.CompletedAt != nil &&
 		increments.Completed(b).Add(binlog.ClockSlack).Before(a.EmptyAt.Time)
 }
 

@@ -126,7 +126,13 @@ func through(day string) func(*Facts) {
 
 // empty has the store be seen at a time to have no segment.
 func empty(when string) func(*Facts) {
-	return func(f *Facts) { f.Cluster.Status.Backup.EmptyAt = new(metav1.NewTime(at(when))) }
+	return func(f *Facts) {
+		place := location.Of(f.Store)
+		f.Cluster.Status.Backup.EmptyAt, f.Cluster.Status.Backup.Store = new(metav1.NewTime(at(when))), &place
+		for i := range f.Backups {
+			f.Backups[i].Status.Store = &place
+		}
+	}
 }
 
 // lies has the store lead to a bucket, and the status of the archive be about one.

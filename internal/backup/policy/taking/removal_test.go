@@ -147,7 +147,10 @@ func TestKept(t *testing.T) {
 			r.Clusters[0].Status.EndedArchive.UnnamedUntil = new(metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour)))
 		}
 	}
-	emptied := func(r *Removal) { r.Clusters[0].Status.Backup.EmptyAt = new(metav1.NewTime(noon.Add(-time.Minute))) }
+	emptied := func(r *Removal) {
+		r.Clusters[0].Status.Backup.EmptyAt = new(metav1.NewTime(noon.Add(-time.Minute)))
+		r.Clusters[0].Status.Backup.Store = r.Backup.Status.Store
+	}
 	many := make([]string, v1alpha1.MaxNeeded)
 	const needs = "may be restored with it"
 	for name, c := range map[string]struct {
