@@ -46,8 +46,16 @@ func promotionRefused(in Input) *validate.Problem {
 	}
 	without := patchCutover(c, `"withoutRecord":true`)
 	switch {
-	case r == nil || r.Promotion == nil:
+	case r != nil && r.Promotion != nil:
+	case c.Status.Restore == nil && c.Status.ClusterUUID != "":
+		return blocking(v1alpha1.ReasonPromotionUnrecorded, "whether it is recorded that this cluster takes over is not "+
+			"known: its status was lost, with which archive it has followed (status.restore). This cluster accepts no "+
+			"writes. Make sure that "+c.FollowedName()+" accepts none any more, and no other cluster has taken over from it, "+
+			"then have this one take over with what it has: "+without)
+	default:
 		return nil
+	}
+	switch {
 	case r.Promotion.Withdrawn:
 		return blocking(v1alpha1.ReasonSwitchWithdrawn, unrecorded(c)+". This cluster accepts no writes, and goes on "+
 			"following once spec.cutover is removed: "+fmt.Sprintf(`kubectl patch galeracluster %s -n %s --type=merge `+

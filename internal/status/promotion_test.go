@@ -33,6 +33,7 @@ func TestPromotion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		without  bool
 		token    bool
+		started  bool
 		uid      string
 		record   *v1alpha1.PromotionRecord
 		takes    bool
@@ -40,6 +41,10 @@ func TestPromotion(t *testing.T) {
 		messages []string
 	}{
 		"is being recorded": {messages: []string{"it is being recorded in the store"}},
+		"its status is lost": {token: true, started: true, reason: v1alpha1.ReasonPromotionUnrecorded,
+			messages: []string{"its status was lost", "no other cluster has taken over", `{"withoutRecord":true}`}},
+		"its status is lost, after which it was recorded": {started: true, takes: true,
+			record: &v1alpha1.PromotionRecord{ID: "1-bbbbbbbb", GTID: "0-1-9"}},
 		"the store refuses it": {record: &v1alpha1.PromotionRecord{Message: "access denied"},
 			reason: v1alpha1.ReasonPromotionUnrecorded, messages: []string{"access denied", `{"withoutRecord":true}`}},
 		"the archive goes on after its token": {token: true, record: &v1alpha1.PromotionRecord{Message: "0-1-10"},
@@ -64,6 +69,9 @@ func TestPromotion(t *testing.T) {
 		if tc.token {
 			c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", To: string(c.UID)}
 			c.Spec.Cutover.UID = string(c.UID)
+		}
+		if tc.started {
+			c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
 		}
 		for _, m := range in.Snapshot.Members {
 			seen := in.Seen[m.Name]

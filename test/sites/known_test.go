@@ -81,3 +81,11 @@ var known = map[string]schedule{
 	"a token is void as soon as it is taken back": join(token, []event{{doPerson, 0, takesBack}}, archiving, firstPass,
 		firstActs, write, asked, opened),
 }
+
+// regressions are schedules that have broken a promise, by what was wrong.
+var regressions = map[string]schedule{
+	"a site that has taken over loses its status, what was published, and all nodes": {2, []event{{18, 0, 1}, {5, 0, 1},
+		{4, 0, 1}, {7, 0, 0}, {7, 4, 0}, {8, 0, 0}, {8, 4, 0}, {9, 0, 1}, {9, 4, 1}, {10, 0, 0}, {10, 4, 0}, {5, 0, 1},
+		{2, 1, 0}, {5, 0, 1}, {18, 1, 4}, {6, 0, 1}, {14, 0, 1}, {6, 0, 1}, {4, 1, 1}, {7, 3, 0}, {22, 971, 449},
+		{19, 763, 109}, {6, 577, 14}, {20, 263, 518}, {19, 473, 506}}},
+}

@@ -232,3 +232,12 @@ func TestSites(t *testing.T) {
 		}
 	}
 }
+
+// TestRegressions plays what has broken a promise.
+func TestRegressions(t *testing.T) {
+	for name, of := range regressions {
+		if w := play(t, shipped(), of); w.broken != "" {
+			fails(t, name, of)
+		}
+	}
+}
