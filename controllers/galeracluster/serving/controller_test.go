@@ -337,3 +337,21 @@ func TestPair(t *testing.T) {
 		t.Error("the pair was not renewed, or the password was")
 	}
 }
+
+// TestUnnamed: a cluster that may have data of its own is not to be thrown away.
+func TestUnnamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec v1alpha1.GaleraClusterSpec
+		says string
+	}{
+		"follows": {v1alpha1.GaleraClusterSpec{ReplicaOf: &v1alpha1.ReplicaOf{}}, "create it anew, or have it take over"},
+		"was to be emptied": {v1alpha1.GaleraClusterSpec{ReplicaOf: &v1alpha1.ReplicaOf{Replaces: "1-bbbbbbbb"}},
+			"data of before 1-bbbbbbbb has taken over"},
+		"is to take over": {v1alpha1.GaleraClusterSpec{ReplicaOf: &v1alpha1.ReplicaOf{Replaces: "1-bbbbbbbb"},
+			Cutover: &v1alpha1.CutoverSpec{}}, "keep it: it has data of its own"},
+	} {
+		if got := unnamed(&v1alpha1.GaleraCluster{Spec: c.spec}); !strings.Contains(got, c.says) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
