@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,6 +127,30 @@ var _ = Describe("An import of a database of another server", Ordered, Label(Slo
 		}).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(Succeed())
 		Expect(client(ctx, shop).QueryPod(ctx, shop.Name+"-0", "SELECT COUNT(*) FROM crm.orders")).To(Equal("600000"))
 		expectNothingLeft(ctx, shop)
+	}, SpecTimeout(5*time.Minute))
+
+	It("is not needed for a dump, which a Job of one's own loads", func(ctx SpecContext) {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "dumps"}}
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Mi")}
+		Expect(kube.Create(ctx, claim)).To(Succeed())
+		Expect(old.Exec(ctx, "CREATE DATABASE sales", "CREATE TABLE sales.t (id INT PRIMARY KEY, v CHAR(64))",
+			"INSERT INTO sales.t SELECT seq, SHA1(seq) FROM crm.seq_1_to_5000")).To(Succeed())
+		Expect(old.Dump(ctx, "sales", "dumps", "crm.sql")).To(Succeed())
+		Expect(client(ctx, shop).QueryPod(ctx, shop.Name+"-0", "DROP DATABASE crm")).To(BeEmpty())
+		applySample(ctx, shop, "load-dump.yaml")
+		job := &batchv1.Job{}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: ns, Name: "load-crm"}, job)).To(Succeed())
+			g.Expect(job.Status.Succeeded+job.Status.Failed).To(BeEquivalentTo(1), "%+v", job.Status)
+		}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
+		Expect(job.Status.Succeeded).To(BeEquivalentTo(1))
+		var want string
+		Expect(old.DB.QueryRowContext(ctx, sum+"sales.t").Scan(&want)).To(Succeed())
+		for _, pod := range podNames(ctx, shop) {
+			Expect(client(ctx, shop).QueryPod(ctx, pod, "SET STATEMENT wsrep_sync_wait = 1 FOR "+sum+"crm.t")).
+				To(Equal(want), pod)
+		}
 	}, SpecTimeout(5*time.Minute))
 })
 

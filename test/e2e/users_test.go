@@ -27,10 +27,16 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// sampleApp applies config/samples/app.yaml to a cluster, with its name in place of the sample's.
+// sampleApp applies config/samples/app.yaml to a cluster.
 func sampleApp(ctx context.Context, c *harness.Cluster) {
 	GinkgoHelper()
-	file, err := os.ReadFile("../../config/samples/app.yaml")
+	applySample(ctx, c, "app.yaml")
+}
+
+// applySample applies one of config/samples to a cluster, with its name in place of the sample's, until the spec ends.
+func applySample(ctx context.Context, c *harness.Cluster, name string) {
+	GinkgoHelper()
+	file, err := os.ReadFile("../../config/samples/" + name)
 	Expect(err).NotTo(HaveOccurred())
 	for _, document := range strings.Split(string(file), "\n---\n") {
 		o := &unstructured.Unstructured{}

@@ -118,3 +118,33 @@ func (s *ForeignServer) BackUp(ctx context.Context) ([]byte, error) {
 		"--datadir=/data/db")
 	return []byte(out), err
 }
+
+// Dump has a pod write a dump of a database to a file of a claim.
+func (s *ForeignServer) Dump(ctx context.Context, database, claim, file string) error {
+	server := &corev1.Pod{}
+	if err := s.Kube.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, server); err != nil {
+		return err
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "dump-" + database},
+		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, SecurityContext: server.Spec.SecurityContext,
+			Containers: []corev1.Container{{Name: "dump", Image: server.Spec.Containers[0].Image,
+				SecurityContext: server.Spec.Containers[0].SecurityContext,
+				Command: []string{"sh", "-c", fmt.Sprintf("mariadb-dump --no-defaults --host=%s --user=root --skip-ssl "+
+					"--single-transaction --routines --triggers --skip-add-locks %s > /dumps/%s", s.Host, database, file)},
+				VolumeMounts: []corev1.VolumeMount{{Name: "dumps", MountPath: "/dumps"}}}},
+			Volumes: []corev1.Volume{{Name: "dumps", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}},
+		},
+	}
+	if err := s.Kube.Create(ctx, pod); err != nil {
+		return err
+	}
+	return s.Kube.Until(ctx, "the dump", time.Minute, func(ctx context.Context) (bool, string, error) {
+		err := s.Kube.Get(ctx, client.ObjectKeyFromObject(pod), pod)
+		if err == nil && pod.Status.Phase == corev1.PodFailed {
+			err = fmt.Errorf("the pod %s has failed", pod.Name)
+		}
+		return pod.Status.Phase == corev1.PodSucceeded, string(pod.Status.Phase), err
+	})
+}
