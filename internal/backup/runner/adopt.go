@@ -114,11 +114,11 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 		return a, err
 	}
 	name := filepath.Join(p.work, optionFile)
-	text, err := os.ReadFile(name)
+	text, err := readFact(name)
 	if err != nil {
 		return a, err
 	}
-	return a, os.WriteFile(name, []byte(ownOptions(string(text))), 0o600)
+	return a, os.WriteFile(name, []byte(ownOptions(text)), 0o600)
 }
 
 // unpackStored unpacks the stream, and reads along what the tablespaces are like.

@@ -127,6 +127,17 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// readFact reads a file that describes a backup, up to the largest one that there is: another server's may be anything.
+func readFact(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, largestInfo))
+	return string(text), err
+}
+
 // readAdopted reads what was unpacked.
 func readAdopted(dir string) (a adopted, err error) {
 	has := func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }
@@ -135,8 +146,8 @@ func readAdopted(dir string) (a adopted, err error) {
 	}
 	read := func(names ...string) map[string]string {
 		for _, name := range names {
-			if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-				return pairs(string(text))
+			if text, err := readFact(filepath.Join(dir, name)); err == nil {
+				return pairs(text)
 			}
 		}
 		return nil
@@ -177,8 +188,8 @@ var binlogFile = regexp.MustCompile(`^[^/]+\.[0-9]{6,}$`)
 // dropBinlog removes the server's binary log, which some releases take along: it has the server's name for it.
 func dropBinlog(dir string) error {
 	for _, of := range toolFiles("binlog_info") {
-		text, err := os.ReadFile(filepath.Join(dir, of))
-		name, _, _ := strings.Cut(string(text), "\t")
+		text, err := readFact(filepath.Join(dir, of))
+		name, _, _ := strings.Cut(text, "\t")
 		if err != nil || !binlogFile.MatchString(name) {
 			continue
 		}

@@ -154,6 +154,12 @@ func TestReadAdopted(t *testing.T) {
 		}, func(a adopted) bool {
 			return a.server() == "10.11.9-MariaDB" && a.GTID == "3-7-20" && len(a.Checkpoints) > 0
 		}, ""},
+		"a description without an end": {func(f map[string][]byte) {
+			f["xtrabackup_info"] = append(f["xtrabackup_info"], "note = "+strings.Repeat("x", 2*largestInfo)...)
+		}, func(a adopted) bool {
+			return a.server() == "10.11.9-MariaDB" && !slices.ContainsFunc(slices.Collect(maps.Values(a.Info)),
+				func(v string) bool { return len(v) >= largestInfo })
+		}, ""},
 		"without a binary log": {func(f map[string][]byte) { delete(f, "xtrabackup_binlog_info") },
 			func(a adopted) bool { return a.GTID == "" }, ""},
 		"compressed": {func(f map[string][]byte) {

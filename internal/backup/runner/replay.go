@@ -93,8 +93,8 @@ func lastHeld(base binlog.GTID, start string) binlog.GTID {
 // binlogInfo is the position in the binary log that mariadb-backup has written alongside the data.
 func binlogInfo(dir string) (file, offset, gtid string) {
 	for _, name := range []string{"mariadb_backup_binlog_info", "xtrabackup_binlog_info"} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if fields := strings.Split(strings.TrimSpace(string(text)), "\t"); err == nil && len(fields) == 3 {
+		text, err := readFact(filepath.Join(dir, name))
+		if fields := strings.Split(strings.TrimSpace(text), "\t"); err == nil && len(fields) == 3 {
 			return fields[0], fields[1], fields[2]
 		}
 	}
