@@ -43,7 +43,8 @@ func TestRemovalOfAnImport(t *testing.T) {
 	restore.Status.ID = id
 	archives := cluster.DeepCopy() // its archive goes back to before the import, and has another base
 	archives.Namespace, archives.Name, archives.UID = "demo", "shop", "abcd"
-	archives.Status.Backup = &v1alpha1.ArchiveStatus{Base: "another", ArchivedThrough: new(metav1.NewTime(testTime))}
+	archives.Status.Backup = &v1alpha1.ArchiveStatus{Base: "another", Needed: []string{"another"},
+		ArchivedThrough: new(metav1.NewTime(testTime))}
 	needs["the window"] = archives
 	needs["a backup"], needs["a cluster"], needs["a restore"] = backup, cluster, restore
 	const unseen = "a backup that the cache does not have"
