@@ -157,7 +157,7 @@ func (n *node) renewLease(ctx context.Context, own tls.Certificate, on *atomic.B
 	for {
 		if on.Load() {
 			if q := post(agentapi.LeaseAnswer{}); q.Token != "" {
-				post(agentapi.LeaseAnswer{Token: q.Token})
+				post(agentapi.LeaseAnswer(q))
 			}
 		}
 		select {

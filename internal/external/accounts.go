@@ -82,7 +82,7 @@ func DropOwned(ctx context.Context, target *sql.DB, skip []string) (dropped []st
 		dropped = append(dropped, a.String())
 	}
 	orphans, err := definedBy(ctx, c, gone)
-	if err != nil { // they are told, and nothing else depends on them
+	if err != nil { // they are reported, and nothing else depends on them
 		orphans = []string{fmt.Sprintf("objects with one of them as DEFINER, which could not be listed: %s", err)}
 	}
 	return append(dropped, orphans...), nil

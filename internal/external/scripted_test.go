@@ -83,8 +83,8 @@ func TestTableIsNamed(t *testing.T) {
 	}
 }
 
-// TestDropOwnedWithoutDefiners: that objects cannot be listed, for instance a routine that does not load, is told, and
-// ends nothing.
+// TestDropOwnedWithoutDefiners: that objects cannot be listed, for instance a routine that does not load, is
+// reported, and ends nothing.
 func TestDropOwnedWithoutDefiners(t *testing.T) {
 	s := &scripted{answers: map[string]scriptedAnswer{
 		"mysql.user": {names: []string{"user", "host", "plugin", "is_role"},

@@ -30,8 +30,8 @@ type defined struct {
 
 func (d defined) String() string { return d.Kind + " " + d.Database + "." + d.Name }
 
-// definedIn lists the views, routines, triggers and events for which where holds, which gets the name of the column with
-// the database.
+// definedIn lists the views, routines, triggers and events for which where holds, which gets the name of the column
+// with the database.
 func definedIn(ctx context.Context, c *sql.Conn, where func(database string) string) (out []defined, err error) {
 	parts := []string{}
 	for _, of := range [][4]string{{"'view'", "table", "views", "''"}, {"routine_type", "routine", "routines", "''"},
@@ -45,8 +45,8 @@ func definedIn(ctx context.Context, c *sql.Conn, where func(database string) str
 	return out, err
 }
 
-// askDefined reads what acts by itself, or for others, and which accounts there are. What cannot be read is told, and
-// keeps nothing from being copied.
+// askDefined reads what acts by itself, or for others, and which accounts there are. What cannot be read is
+// reported, and keeps nothing from being copied.
 func (f *Facts) askDefined(ctx context.Context, c *sql.Conn, databases []string) {
 	if len(databases) == 0 {
 		return
@@ -113,7 +113,8 @@ func eventsEnabled(f Facts) string {
 
 // missingDefiners are the definers without an account in the new cluster, with what is theirs.
 func missingDefiners(f Facts) (out []string) {
-	exist := map[string]bool{"root@localhost": true, "root@%": true, "mysql@localhost": true, "mariadb.sys@localhost": true}
+	exist := map[string]bool{"root@localhost": true, "root@%": true, "mysql@localhost": true,
+		"mariadb.sys@localhost": true}
 	there := map[string]bool{}
 	for _, a := range f.Accounts {
 		exist[a.definer()] = true

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWarnings: a source whose objects have definers without an account, and events, is told so by name, and copied. One
-// with a collation that the cluster lacks is refused before anything is created.
+// TestWarnings: objects of a source that have definers without an account, and events, are reported by name, and
+// copied. A source with a collation that the cluster lacks is refused before anything is created.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	source, _ := start(t, "galera-mariadb:11.8")

@@ -98,8 +98,8 @@ func TestAtCreation(t *testing.T) {
 
 // TestBytes: sizes as MariaDB reads them.
 func TestBytes(t *testing.T) {
-	for value, want := range map[string]int64{"16384": 16384, "16k": 16384, " 2G\t": 2 << 30, "1t": 1 << 40, "3E": 3 << 60,
-		"0": 0, "": -1, "k": -1, "8E": -1, "-1": -1, "1.5G": -1, "1GB": -1, "9223372036854775808": -1} {
+	for value, want := range map[string]int64{"16384": 16384, "16k": 16384, "  2G\t": 2 << 30, "1t": 1 << 40,
+		"3E": 3 << 60, "0": 0, "": -1, "k": -1, "8E": -1, "-1": -1, "1.5G": -1, "1GB": -1, "9223372036854775808": -1} {
 		n, ok := mycnf.Bytes(value)
 		if ok != (want >= 0) || ok && n != want {
 			t.Errorf("%q: %d, %t", value, n, ok)

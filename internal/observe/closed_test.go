@@ -85,8 +85,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestForgotten: where the status and what was published are lost, and no node runs that could tell, nodes refuse writes
-// until the archiver has read that no other cluster has taken over. A new cluster accepts them at once.
+// TestForgotten: where the status and what was published are lost, and no node runs that could tell, nodes refuse
+// writes until the archiver has read that no other cluster has taken over. A new cluster accepts them at once.
 func TestForgotten(t *testing.T) {
 	running := corev1.ContainerStatus{Name: "mariadb", State: corev1.ContainerState{
 		Running: &corev1.ContainerStateRunning{}}}
@@ -117,7 +117,7 @@ func TestForgotten(t *testing.T) {
 		"it follows": {func(f *Facts, _ map[string]Seen, _ *agentapi.NodeConfig) {
 			f.Cluster.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
 		}, false},
-		"a node accepts writes": {func(f *Facts, seen map[string]Seen, _ *agentapi.NodeConfig) {
+		"a node accepts writes": {func(_ *Facts, seen map[string]Seen, _ *agentapi.NodeConfig) {
 			seen["shop-0"] = Seen{Live: true, Report: agentapi.Report{Cluster: agentapi.Identity{Namespace: "prod",
 				Cluster: "shop", UID: "u"}}}
 		}, false},

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// LagPatience is how long it may be unknown how far a cluster is behind, as while the channel moves to another node, and
-// how long one that was too far behind has to be back. A channel that has just connected is at 0 for a moment.
+// LagPatience is how long it may be unknown how far a cluster is behind, as while the channel moves to another node,
+// and how long one that was too far behind has to be back. A channel that has just connected is at 0 for a moment.
 const LagPatience = 15 * time.Second
 
 // MaxLag is spec.readOnlyService.maxLag of a cluster that follows, nil where it does not count.
@@ -33,9 +33,9 @@ func Behind(c *v1alpha1.GaleraCluster, seen map[string]Seen, now time.Time) bool
 	return lag != nil && lag.Exceeded
 }
 
-// NextLag is where a cluster stands by its limit now, nil without one. All nodes have the same data, so that it is about
-// all of them. It is over the limit at once, or when it was not known for long; and back when it was within half of it
-// for as long.
+// NextLag is where a cluster stands by its limit now, nil without one. All nodes have the same data, so that it is
+// about all of them. It is over the limit at once, or when it was not known for long; and back when it was within half
+// of it for as long.
 func NextLag(c *v1alpha1.GaleraCluster, seen map[string]Seen, now time.Time) *v1alpha1.LagStatus {
 	limit := MaxLag(c)
 	if limit == nil {

@@ -44,9 +44,9 @@ func TestLag(t *testing.T) {
 		want    time.Duration
 		unknown string
 	}{
-		"a server":    {seconds: 7, want: 7 * time.Second},
-		"all applied": {},
-		"not told":    {seconds: -1, unknown: "n-0 does not receive"},
+		"a server":     {seconds: 7, want: 7 * time.Second},
+		"all applied":  {},
+		"not reported": {seconds: -1, unknown: "n-0 does not receive"},
 		"not connected": {edit: func(_ *v1alpha1.GaleraCluster, s map[string]Seen) {
 			s["n-0"].Report.Following.Channel.Connected = false
 		}, unknown: "n-0 does not receive"},

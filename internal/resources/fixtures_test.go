@@ -162,7 +162,8 @@ func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 		config = WithArbitrator(c, config, opts)
 		arbitrator = append(arbitrator, Arbitrator(c, opts, true))
 	}
-	objects := append(Certificates(c, opts, true), Static(c, config, Roles{Primary: PodName(c, 0), Replicas: true}, opts)...)
+	roles := Roles{Primary: PodName(c, 0), Replicas: true}
+	objects := append(Certificates(c, opts, true), Static(c, config, roles, opts)...)
 	objects = append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),

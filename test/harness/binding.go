@@ -126,7 +126,7 @@ func StartKnocker(ctx context.Context, c *Cluster, namespace, user string, overl
 			return false, "", err
 		}
 		if err = first.Login(ctx); err != nil {
-			return false, err.Error(), nil
+			return false, err.Error(), nil //nolint:nilerr // it is tried again
 		}
 		return true, "", nil
 	})

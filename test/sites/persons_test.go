@@ -139,7 +139,7 @@ func (w *world) overrule(x int) {
 		}
 	}
 	w.seen["overruled"]++
-	w.taken, w.told = false, ""
+	w.taken, w.reported = false, ""
 	w.edit(first, "overrule "+first.c.Status.Superseded.ID, func(c *cluster) {
 		c.Spec.OverrulesPromotion, c.Spec.SwitchSite = c.Status.Superseded.ID, nil
 	})

@@ -320,9 +320,10 @@ func (w *world) answered(s *site, life int, mine task.Promotion, counts *task.Pr
 			}
 			src.taker.Looked, src.taker.Announced = true, announced
 		}
-		if !w.mayWrite(src.taker, w.clock()) {
+		switch {
+		case !w.mayWrite(src.taker, w.clock()):
 			counts = nil
-		} else if src.taker.Announced {
+		case src.taker.Announced:
 			w.seen["waited"]++
 		}
 	}

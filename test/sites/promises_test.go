@@ -22,8 +22,8 @@ type truth struct {
 	// opened are the sites that have taken over, planned reports whether one has done so without loss.
 	opened  []*site
 	planned bool
-	// told is the promotion because of which all nodes of the first cluster were read to refuse writes, "" for none.
-	told string
+	// reported is the promotion because of which all nodes of the first cluster were read to refuse writes, "" for none.
+	reported string
 }
 
 // coverage is how often something has happened in schedules.
@@ -79,12 +79,12 @@ func (w *world) check() {
 	if c := first.c; c.Superseded() && !slices.ContainsFunc(first.nodes, func(n *node) bool {
 		return n.accepts() || n.config.Refused().SupersededBy == ""
 	}) {
-		w.told = c.Status.Superseded.ID
+		w.reported = c.Status.Superseded.ID
 	}
 	switch {
 	case w.broken != "":
-	case w.told != "" && first.accepts() && !w.recreated:
-		w.broken = "the first cluster has refused writes because of " + w.told + ", and accepts them again"
+	case w.reported != "" && first.accepts() && !w.recreated:
+		w.broken = "the first cluster has refused writes because of " + w.reported + ", and accepts them again"
 	case recorded == 0:
 	case recorded > 1:
 		w.broken = "two clusters that follow the first one accept writes"

@@ -102,7 +102,8 @@ func (w *world) reseedPass(s *site, x int) {
 	next := c.DeepCopy()
 	act := w.reseed(&next.Status, f)
 	if !reflect.DeepEqual(c.Status, next.Status) {
-		if before, now := c.Status.Reseed, next.Status.Reseed; before == nil || before.Phase != now.Phase || before.Message != now.Message {
+		before, now := c.Status.Reseed, next.Status.Reseed
+		if before == nil || before.Phase != now.Phase || before.Message != now.Message {
 			w.say("the first cluster is %s: %s", now.Phase, now.Message)
 		}
 		w.later(x, func() { s.store(version, next.Status) })

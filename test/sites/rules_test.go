@@ -35,11 +35,11 @@ type rules struct {
 	supersede                             func(*cluster, *task.Archived)
 	switchSite                            func(*cluster, archival.Facts)
 	archiver                              func(*cluster) task.Archive
-	reseed                                func(*v1alpha1.GaleraClusterStatus, restoration.ReseedFacts) restoration.ReseedAct
 	promotion                             func(*cluster) *task.Promotion
 	recorded                              func(*cluster, *task.Served, string) *v1alpha1.PromotionRecord
 
 	record func(context.Context, *store.Bucket, string, task.Promotion) (*task.Promotion, error)
+	reseed func(*v1alpha1.GaleraClusterStatus, restoration.ReseedFacts) restoration.ReseedAct
 
 	steps    []lease.Step
 	hear     func(h *lease.Holder, asked, now time.Duration)

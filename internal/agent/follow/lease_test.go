@@ -109,7 +109,7 @@ func (l *leased) renew(ago time.Duration) {
 	l.now -= ago
 	q := l.guard.Renew(agentapi.LeaseAnswer{})
 	l.now += ago
-	l.guard.Renew(agentapi.LeaseAnswer{Token: q.Token})
+	l.guard.Renew(agentapi.LeaseAnswer(q))
 }
 
 // settle lets the agent ask and set until it has nothing to do, and returns what it reports.
@@ -236,7 +236,7 @@ func TestLeaseOfAnotherAgent(t *testing.T) {
 	}
 	q := l.guard.Renew(agentapi.LeaseAnswer{})
 	l.agent("c")
-	l.guard.Renew(agentapi.LeaseAnswer{Token: q.Token})
+	l.guard.Renew(agentapi.LeaseAnswer(q))
 	if left, _ := l.guard.left(); left != 0 {
 		t.Errorf("%s are left by an answer to another one's question", left)
 	}

@@ -26,9 +26,9 @@ func TestUnwantedLease(t *testing.T) {
 	l.unwanted = 4
 	heard("by a renewal from before", 0)
 	l.now += time.Second
-	late := l.guard.Renew(agentapi.LeaseAnswer{Token: early.Token})
+	late := l.guard.Renew(agentapi.LeaseAnswer(early))
 	heard("by one that was asked for before", 0)
-	l.guard.Renew(agentapi.LeaseAnswer{Token: late.Token})
+	l.guard.Renew(agentapi.LeaseAnswer(late))
 	heard("by one that was asked for since", 4)
 	l.now += time.Second
 	l.unwanted = 6

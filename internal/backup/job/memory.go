@@ -12,7 +12,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// MemoryField names the field that says how much memory a container of a Job has, and its object: of is "limits" or
+// MemoryField names the field that sets how much memory a container of a Job has, and its object: of is "limits" or
 // "requests". It is "" where no field does.
 func MemoryField(j *batchv1.Job, container, of string) string {
 	field := "resources." + of + ".memory"

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestMemoryField: the field that is named is the one that says how much memory a container has, in every Job.
+// TestMemoryField: the field that is named is the one that sets how much memory a container has, in every Job.
 func TestMemoryField(t *testing.T) {
 	of := func(memory string) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Limits: corev1.ResourceList{

@@ -297,19 +297,20 @@ func (w *world) flush(a *archiver, mark bool) {
 	if mark = mark && w.complete(a, own); !a.open {
 		return
 	}
+	if len(a.read) == 0 && (!mark || w.segments[a.at.Number].Checksum != a.at.Checksum) {
+		return
+	}
 	if len(a.read) == 0 {
-		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
-			if compared || w.unlike || w.endsWith(a, by, at) {
-				a.held = w.seqno
-			}
-			a.through = binlog.Later(a.through, w.early(a, asked...))
-			w.through = binlog.Through{Time: a.through, Last: a.at.Last, Segment: a.at.Number, Held: a.held}
-			if compared {
-				a.view = w.view
-			}
-			if proved {
-				w.mark()
-			}
+		if compared || w.unlike || w.endsWith(a, by, at) {
+			a.held = w.seqno
+		}
+		a.through = binlog.Later(a.through, w.early(a, asked...))
+		w.through = binlog.Through{Time: a.through, Last: a.at.Last, Segment: a.at.Number, Held: a.held}
+		if compared {
+			a.view = w.view
+		}
+		if proved {
+			w.mark()
 		}
 		return
 	}

@@ -234,8 +234,8 @@ func (w *world) retain(late bool) {
 	if at := o.reported.EmptyAt; !late || at != nil && w.now.Sub(at.Time) < 15*time.Minute {
 		w.report(0)
 	}
-	f := schedule.Facts{Schedule: o.schedule, Backups: o.objects, Store: o.store, Cluster: o.cluster, Window: archival.Window(o.cluster, o.store),
-		Now: w.operatorNow()}
+	f := schedule.Facts{Schedule: o.schedule, Backups: o.objects, Store: o.store, Cluster: o.cluster,
+		Window: archival.Window(o.cluster, o.store), Now: w.operatorNow()}
 	if !w.logging {
 		f.Now, f.Today = w.now.Add(w.hosts.operator), w.earliest()
 	}

@@ -229,7 +229,7 @@ var ofTable = []uint16{
 	4161, // ER_UNKNOWN_DATA_TYPE
 }
 
-// ofOwnServer is why the server on the data could not say what they are. What it answers about a table, for instance
+// ofOwnServer explains why the server on the data could not describe them. What it answers about a table, for instance
 // that the image lacks its engine, it answers each time. Anything else may pass.
 func ofOwnServer(err error) error {
 	if named := (external.SourceError{}); errors.As(err, &named) {

@@ -104,7 +104,8 @@ func (a adopted) refuse(version string, t task.External) error {
 // an option begins with.
 func isNoLock(option string) bool {
 	name, value, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(option, "_", "-")), "=")
-	return strings.HasPrefix(name, "--no-l") && strings.HasPrefix("--no-lock", name) &&
+	return strings.HasPrefix(name, "--no-l") &&
+		strings.HasPrefix("--no-lock", name) && //nolint:gocritic // the name may be the shorter one
 		!slices.Contains([]string{"0", "off", "false"}, value)
 }
 

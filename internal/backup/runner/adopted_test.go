@@ -244,7 +244,7 @@ func TestStoredBackup(t *testing.T) {
 	for name, c := range map[string]struct {
 		objects map[string][]byte
 		path    string
-		reason  string // of the look at it
+		reason  string // of its check
 		sends   string // the reason of what is sent
 		says    string
 	}{

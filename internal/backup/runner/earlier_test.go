@@ -44,7 +44,8 @@ func TestEarlier(t *testing.T) {
 // TestRefuseEarlier: a folder with such files is looked at again later.
 func TestRefuseEarlier(t *testing.T) {
 	for start, says := range map[string]string{"2001-01-01 00:00:00": "", "2999-01-01 00:00:00": "before its backup was " +
-		"begun: backup-my.cnf, ib_logfile0, ibdata1, shop/t.ibd, xtrabackup_binlog_info and 2 more. Upload all of one backup, also"} {
+		"begun: backup-my.cnf, ib_logfile0, ibdata1, shop/t.ibd, xtrabackup_binlog_info and 2 more. Upload all of one " +
+		"backup, also"} {
 		bucket := memblob.OpenBucket(nil)
 		for name, text := range theirFiles() {
 			if name == "xtrabackup_info" {

@@ -197,8 +197,8 @@ func TestRefuseShort(t *testing.T) {
 	}
 }
 
-// TestUnprepared: a file that is too short is why a program fails that has ended by itself. One that was cut off may not
-// have made it longer yet.
+// TestUnprepared: a file that is too short is why a program fails that has ended by itself. One that was cut off may
+// not have made it longer yet.
 func TestUnprepared(t *testing.T) {
 	short := fatal(task.ReasonBackupDamaged, errors.New("half"))
 	killed := because(task.ReasonToolFailed, fmt.Errorf("mariadb-backup %w (killed)", errKilled))

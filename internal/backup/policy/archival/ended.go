@@ -62,8 +62,8 @@ func TurnOff(c *v1alpha1.GaleraCluster, window time.Duration, today, late time.T
 }
 
 // Relocate begins the status of an archive anew where its archiver, which has answered, is at work elsewhere than the
-// one that it is about: what points in time of that one need is known as if it was turned off. What an archiver finds in
-// one place says nothing about another. A status of an earlier release does not name the place.
+// one that it is about: what points in time of that one need is known as if it was turned off. What an archiver finds
+// in one place says nothing about another. A status of an earlier release does not name the place.
 func Relocate(to *v1alpha1.GaleraCluster, f Facts, late time.Time) {
 	a := to.Status.Backup
 	if f.Archived == nil {

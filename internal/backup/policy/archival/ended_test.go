@@ -120,7 +120,8 @@ func TestTurnOff(t *testing.T) {
 	}
 }
 
-// TestRelocate: an archiver that is at work elsewhere reports of another archive. What the one before needs stays known.
+// TestRelocate: an archiver that is at work elsewhere reports of another archive. What the one before needs stays
+// known.
 func TestRelocate(t *testing.T) {
 	place := func(bucket string) v1alpha1.StoreLocation { return v1alpha1.StoreLocation{Kind: "S3", Bucket: bucket} }
 	for name, c := range map[string]struct {
@@ -173,9 +174,10 @@ func TestEmptyStore(t *testing.T) {
 		f    Facts
 		want time.Duration // ago, -1 for never
 	}{
-		"none is there":        {v1alpha1.ArchiveStatus{}, with(none), 2 * time.Minute},
-		"by the earlier clock": {v1alpha1.ArchiveStatus{}, with(none, func(f *Facts) { f.Today = noon.Add(-time.Hour) }), 62 * time.Minute},
-		"it was not listed":    {v1alpha1.ArchiveStatus{}, with(func(f *Facts) { f.Archived = &task.Archived{} }), -1},
+		"none is there": {v1alpha1.ArchiveStatus{}, with(none), 2 * time.Minute},
+		"by the earlier clock": {v1alpha1.ArchiveStatus{}, with(none, func(f *Facts) { f.Today = noon.Add(-time.Hour) }),
+			62 * time.Minute},
+		"it was not listed": {v1alpha1.ArchiveStatus{}, with(func(f *Facts) { f.Archived = &task.Archived{} }), -1},
 		"one is there": {v1alpha1.ArchiveStatus{}, with(none, func(f *Facts) { f.Archived.Segment = 1 }),
 			-1},
 		"there was one":      {v1alpha1.ArchiveStatus{Segments: 1}, with(none), -1},

@@ -110,8 +110,8 @@ func (n Needs) Unnamed() string {
 		return fmt.Sprintf("which backups %s need is not known, and the cluster is paused: remove its annotation %s", of,
 			v1alpha1.AnnotationPause)
 	}
-	return fmt.Sprintf("which backups %s need is not known until its status.backup.needed names one: status.backup.message "+
-		"has what that waits for. Once the archive is turned off, it ends with its window", of)
+	return fmt.Sprintf("which backups %s need is not known until its status.backup.needed names one: "+
+		"status.backup.message has what that waits for. Once the archive is turned off, it ends with its window", of)
 }
 
 // Archive is for how long archives in the store keep every point in time, 0 without one.
@@ -156,7 +156,7 @@ func named(a *v1alpha1.ArchiveStatus) (out []string) {
 	return out
 }
 
-// unnamed reports whether it may need others: none is known, which is not to say that there is none, or there are more.
+// unnamed reports whether it may need others: none is known, which does not mean that there is none, or there are more.
 func unnamed(a *v1alpha1.ArchiveStatus) bool {
 	return len(a.Needed) == 0 || len(a.Needed) >= v1alpha1.MaxNeeded
 }

@@ -243,11 +243,13 @@ func TestKept(t *testing.T) {
 			backup(func(*v1alpha1.GaleraBackup) {})(r)
 			r.Backup.Status.ID = ID(&r.Backups[0])
 		}, "other/it"},
-		"the archive's base":       {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x") }), "demo/shop continues"},
-		"that of another one":      {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x"); c.Namespace = "prod" }), "cluster prod/shop continues"},
-		"the archive has another":  {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "y") }), ""},
-		"the base is not known":    {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "") }), "is not known yet"},
-		"the archive was not seen": {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, ""); c.Status.Backup = nil }), "is not known yet"},
+		"the archive's base": {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x") }), "demo/shop continues"},
+		"that of another one": {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x"); c.Namespace = "prod" }),
+			"cluster prod/shop continues"},
+		"the archive has another": {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "y") }), ""},
+		"the base is not known":   {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "") }), "is not known yet"},
+		"the archive was not seen": {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, ""); c.Status.Backup = nil }),
+			"is not known yet"},
 		"it follows again": {cluster(func(c *v1alpha1.GaleraCluster) {
 			archives(c, "")
 			c.Status.Backup, c.Spec.ReplicaOf = nil, &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Name: "site"}}
