@@ -136,19 +136,18 @@ var _ = Describe("An import of a database of another server", Ordered, Label(Slo
 		Expect(kube.Create(ctx, claim)).To(Succeed())
 		Expect(old.Exec(ctx, "CREATE DATABASE sales", "CREATE TABLE sales.t (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO sales.t SELECT seq, SHA1(seq) FROM crm.seq_1_to_5000")).To(Succeed())
-		Expect(old.Dump(ctx, "sales", "dumps", "crm.sql")).To(Succeed())
-		Expect(client(ctx, shop).Exec(ctx, "shop-primary", "DROP DATABASE crm")).To(Succeed())
+		Expect(old.Dump(ctx, "sales", "dumps", "sales.sql")).To(Succeed())
 		applySample(ctx, shop, "load-dump.yaml")
 		job := &batchv1.Job{}
 		Eventually(ctx, func(g Gomega) {
-			g.Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: ns, Name: "load-crm"}, job)).To(Succeed())
+			g.Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: ns, Name: "load-sales"}, job)).To(Succeed())
 			g.Expect(job.Status.Succeeded+job.Status.Failed).To(BeEquivalentTo(1), "%+v", job.Status)
 		}).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
 		Expect(job.Status.Succeeded).To(BeEquivalentTo(1))
 		var want string
 		Expect(old.DB.QueryRowContext(ctx, sum+"sales.t").Scan(&want)).To(Succeed())
 		for _, pod := range podNames(ctx, shop) {
-			Expect(client(ctx, shop).QueryPod(ctx, pod, "SET STATEMENT wsrep_sync_wait = 1 FOR "+sum+"crm.t")).
+			Expect(client(ctx, shop).QueryPod(ctx, pod, "SET STATEMENT wsrep_sync_wait = 1 FOR "+sum+"sales.t")).
 				To(Equal(want), pod)
 		}
 	}, SpecTimeout(5*time.Minute))
