@@ -76,6 +76,24 @@ func (l *leased) agent(run string) {
 		}})
 }
 
+// handOver has another agent go on with what the one before has saved, which it returns.
+func (l *leased) handOver(run string) json.RawMessage {
+	l.t.Helper()
+	state, _, err := l.guard.Save()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	text, err := json.Marshal(state)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.agent(run)
+	if err := l.guard.Load(text); err != nil {
+		l.t.Fatal(err)
+	}
+	return text
+}
+
 // launch starts a server that is no process of this test: its options have it read-only if a lease is wanted.
 func (l *leased) launch() {
 	l.run.Proc = &mariadbd.Process{}
@@ -185,20 +203,9 @@ func TestLeaseOfAnotherAgent(t *testing.T) {
 	l.launch()
 	l.renew(0)
 	l.settle()
-	state, _, err := l.guard.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(state)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l.now += 10 * time.Second
-	l.agent("b")
+	l.handOver("b")
 	l.unread = true // for good, or while the server is asked whether it takes the settings
-	if err := l.guard.Load(text); err != nil {
-		t.Fatal(err)
-	}
 	l.f.TakenOver()
 	if r := l.settle(); r == nil || !r.Heard || r.Ended || l.s.readOnly {
 		t.Errorf("%+v, %+v", r, l.s)
@@ -209,16 +216,7 @@ func TestLeaseOfAnotherAgent(t *testing.T) {
 	if l.settle(); !l.s.readOnly {
 		t.Error("a server that was taken over stays open")
 	}
-	if state, _, err = l.guard.Save(); err == nil {
-		text, err = json.Marshal(state)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.agent("closed")
-	if err := l.guard.Load(text); err != nil {
-		t.Fatal(err)
-	}
+	text := l.handOver("closed")
 	l.stuck = true
 	l.f.TakenOver()
 	if l.settle(); l.guard.open.Load() != nil {

@@ -104,18 +104,7 @@ func TestLeaseIsTurnedOnDuringAHandover(t *testing.T) {
 	l.options()
 	l.f.Began()
 	l.settle()
-	state, _, err := l.guard.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.agent("b")
-	if err := l.guard.Load(text); err != nil {
-		t.Fatal(err)
-	}
+	l.handOver("b")
 	l.wanted = true
 	l.f.Began()
 	l.f.TakenOver()

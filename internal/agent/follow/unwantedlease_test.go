@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -37,18 +36,7 @@ func TestUnwantedLease(t *testing.T) {
 	l.renew(0)
 	heard("by one from after that", 6)
 
-	state, _, err := l.guard.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.agent("b")
-	if err := l.guard.Load(text); err != nil {
-		t.Fatal(err)
-	}
+	l.handOver("b")
 	l.f.TakenOver()
 	heard("by a renewal of the agent before", 0)
 	l.now += time.Second
