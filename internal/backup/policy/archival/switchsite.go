@@ -95,11 +95,9 @@ func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 	}
 	// the number is none that was used before the status was lost: nodes may still report that
 	next := &v1alpha1.SwitchSiteStatus{Number: f.Now.Unix(), To: asked.To, Phase: v1alpha1.SwitchTakenBack}
-	if before := c.Status.SwitchSite; before != nil {
+	before := c.Status.SwitchSite
+	if before != nil {
 		next.Number = max(next.Number, before.Number+1)
-		if before.Message != "" { // that one has not begun
-			next.Number = before.Number
-		}
 	}
 	switch why := f.unread(); {
 	case !c.OwnSwitch():
@@ -114,6 +112,10 @@ func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 		next.Phase = v1alpha1.SwitchStopping
 		next.StartedAt, next.Location = new(metav1.NewTime(f.Now)), new(location.Of(f.Store))
 		next.From = string(c.UID)
+	}
+	// One that has begun has a number of its own: a status from before it shows that it is an earlier one.
+	if next.Phase == v1alpha1.SwitchTakenBack && before != nil && before.Message != "" {
+		next.Number = before.Number
 	}
 	c.Status.SwitchSite = next
 }
@@ -177,7 +179,7 @@ func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
 	s := c.Status.SwitchSite
 	if id := cmp.Or(s.From, c.Status.Identity); s.Token == nil && id != "" && id != string(c.UID) {
 		s.Message = "this resource was created again, and a token may have been given for the archive of the one before, " +
-			"with the uid " + id + ". " + byHand(c)
+			"with the uid " + id + ". " + ByHand(c)
 		return
 	}
 	why := cmp.Or(f.moved(s), f.unanswered(), f.Problem.Message) // with a problem the archiver stays as it is
@@ -196,12 +198,12 @@ func withdraw(c *v1alpha1.GaleraCluster, f Facts) {
 		if s.Token == nil {
 			lost += ", or has never had anything of this cluster"
 		}
-		s.Message += lost + ": " + byHand(c)
+		s.Message += lost + ": " + ByHand(c)
 	}
 }
 
-// byHand is how a person has nodes accept writes again where no store decides.
-func byHand(c *v1alpha1.GaleraCluster) string {
+// ByHand returns how a person has nodes accept writes again where no store decides.
+func ByHand(c *v1alpha1.GaleraCluster) string {
 	return fmt.Sprintf("Make sure that no cluster takes over with the token, or has (remove spec.cutover there, or "+
 		"delete that cluster), then: kubectl patch galeracluster %s -n %s --subresource=status --type=merge -p "+
 		`'{"status":{"switchSite":{"phase":"TakenBack","token":null,"message":null}}}'`, c.Name, c.Namespace)
