@@ -13,8 +13,8 @@ import (
 // the lease only, is written down before anything else is done: other controllers go by the status, too.
 func (r *Reconciler) restore(ctx context.Context, f *observe.Facts) error {
 	seen, published := r.Agents.Seen(client.ObjectKeyFromObject(f.Cluster)), publish.Published(f.Config)
-	f.Cluster = observe.Accepting(*f, seen, published)
 	before := f.Cluster
+	f.Cluster = observe.Accepting(*f, seen, published)
 	f.Cluster = observe.Leased(*f, seen, published)
 	f.Cluster = observe.Closed(*f, seen, published)
 	f.Cluster = observe.Superseded(*f, seen, published)

@@ -58,36 +58,44 @@ func TestLostSwitchSiteIsWrittenDown(t *testing.T) {
 	}
 }
 
-// TestLostLeaseIsWrittenDown: the same of nodes that accept writes by the lease only.
+// TestLostLeaseIsWrittenDown: the same of nodes that accept writes by the lease only, also of a cluster that has taken
+// over from another one and still names that.
 func TestLostLeaseIsWrittenDown(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r",
-		Lease: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "u"}}
-	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
-	k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
-	have := &v1alpha1.GaleraCluster{}
-	if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
-		t.Fatal(err)
-	}
-	f := observe.Facts{Cluster: have, Config: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod",
-		Name: "shop-config"}, Data: map[string]string{agentapi.ConfigKey: string(text)}}}
-	if err := (&Reconciler{Client: k, Agents: &observe.Agents{}}).restore(t.Context(), &f); err != nil {
-		t.Fatal(err)
-	}
-	if !f.Cluster.NeedsWriteLease() {
-		t.Error("nodes need no lease in this pass")
-	}
-	if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
-		t.Fatal(err)
-	}
-	if have.Status.WriteLease != v1alpha1.WriteLeaseStarting {
-		t.Errorf("written: %q", have.Status.WriteLease)
+	for _, tookOver := range []bool{false, true} {
+		n := agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "u", Revision: "r", Lease: true}
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "u"}}
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true, WriteLease: true}}
+		if tookOver {
+			c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "u"}
+			n.Follow = &agentapi.Follow{Until: "0-1-9"}
+		}
+		text, err := json.Marshal(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
+		have := &v1alpha1.GaleraCluster{}
+		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
+			t.Fatal(err)
+		}
+		f := observe.Facts{Cluster: have, Config: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod",
+			Name: "shop-config"}, Data: map[string]string{agentapi.ConfigKey: string(text)}},
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+		if err := (&Reconciler{Client: k, Agents: &observe.Agents{}}).restore(t.Context(), &f); err != nil {
+			t.Fatal(err)
+		}
+		if !f.Cluster.NeedsWriteLease() {
+			t.Errorf("took over %v: nodes need no lease in this pass", tookOver)
+		}
+		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), have); err != nil {
+			t.Fatal(err)
+		}
+		if have.Status.WriteLease != v1alpha1.WriteLeaseStarting || have.Follows() {
+			t.Errorf("took over %v: written: %q, %+v", tookOver, have.Status.WriteLease, have.Status.Replication)
+		}
 	}
 }

@@ -73,3 +73,62 @@ func TestAccepting(t *testing.T) {
 		}
 	}
 }
+
+// TestIndependentAgain: a cluster that has taken over, and has lost its status while its nodes accept writes by a lease
+// only, or refuse them for another site, does not follow again: both would be given up.
+func TestIndependentAgain(t *testing.T) {
+	refuses := agentapi.Refusal{Switching: 3}
+	for name, tc := range map[string]struct {
+		of         agentapi.NodeConfig // with Follow.Until where none is given
+		node, want bool
+		server     bool   // a server was followed
+		replaces   string // the cluster has begun anew
+	}{
+		"it has a lease":     {of: agentapi.NodeConfig{Lease: true}, want: true},
+		"it refuses writes":  {of: agentapi.NodeConfig{Refuse: true, Refusal: refuses}, want: true},
+		"a node has a lease": {of: agentapi.NodeConfig{Lease: true}, node: true, want: true},
+		"a node refuses writes": {of: agentapi.NodeConfig{Refuse: true, Refusal: refuses}, node: true,
+			want: true},
+		"it has followed a server":          {of: agentapi.NodeConfig{Lease: true}, server: true, want: true},
+		"nothing but the cutover":           {},
+		"nothing but the cutover of a node": {node: true},
+		"a server's cutover":                {server: true},
+		"the lease of another cutover": {of: agentapi.NodeConfig{Lease: true,
+			Follow: &agentapi.Follow{Until: "0-1-8"}}},
+		"as above, of before it has begun anew": {of: agentapi.NodeConfig{UID: "x", Lease: true}, replaces: "4-bbbbbbbb"},
+	} {
+		for _, of := range []*v1alpha1.ReplicationStatus{nil, {Role: v1alpha1.RoleFollower, AcceptsAfter: "0-1-9"}} {
+			c := &v1alpha1.GaleraCluster{Status: v1alpha1.GaleraClusterStatus{Replication: of}}
+			c.Namespace, c.Name, c.UID = "site", "shop", "u"
+			c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: tc.replaces}
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "u"}
+			if tc.server {
+				c.Spec.ReplicaOf, c.Spec.Cutover.UID = nil, ""
+				c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Follow: true}}
+			}
+			f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": {}},
+				Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}}
+			n := tc.of
+			n.Cluster, n.Namespace, n.Revision = "shop", "site", "r"
+			if n.UID == "" {
+				n.UID = "u"
+			}
+			if n.Follow == nil {
+				n.Follow = &agentapi.Follow{Until: "0-1-9"}
+			}
+			seen := map[string]Seen{}
+			if tc.node {
+				seen["shop-0"] = Seen{Live: true, Report: agentapi.Report{Cluster: n.Identity(), Refusal: n.Refused(),
+					ChannelUntil: n.Follow.Until, Lease: &agentapi.LeaseReport{Guarded: n.Lease}}}
+				n = agentapi.NodeConfig{}
+			}
+			have := Accepting(f, seen, n)
+			if have.Follows() == tc.want || c.Status.Replication != of || of != nil && of.Role != v1alpha1.RoleFollower {
+				t.Errorf("%s: %+v", name, have.Status.Replication)
+			}
+			if tc.want && !have.TakesOver() {
+				t.Errorf("%s: nodes do not accept writes", name)
+			}
+		}
+	}
+}

@@ -10,11 +10,12 @@ import (
 // Leased returns the cluster as it is after a loss of its status: where nodes accept writes by the lease only, they go
 // on so. Another cluster may have taken over. The configuration that was published last shows that, and when that is
 // lost, too, a node that has read it. One that is not wanted may have been removed from the status by a person, who
-// leaves the rest of it.
+// leaves the rest of it. One that is wanted, and is about to end, is of a status from before it was wanted.
 func Leased(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
 	c := f.Cluster
 	removed := !c.WantsWriteLease() && c.Status.Identity != ""
-	if c.Status.WriteLease != "" || !v1alpha1.MayLease(c) || removed || !leased(f, seen, published) {
+	none := c.Status.WriteLease == "" || c.Status.WriteLease == v1alpha1.WriteLeaseEnding && c.WantsWriteLease()
+	if !none || !v1alpha1.MayLease(c) || removed || !leased(f, seen, published) {
 		return c
 	}
 	c = c.DeepCopy()

@@ -293,6 +293,10 @@ func TestSwitchingSite(t *testing.T) {
 	reports(t, "it is not asked for any more", switchingSite(in), "")
 	*s = v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchWithdrawing}
 	reports(t, "the status was lost", switchingSite(in), v1alpha1.ReasonSwitchingSite, "so that another cluster can")
+	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Name: "crm"}}
+	reports(t, "the role was lost", switchingSite(in), v1alpha1.ReasonSwitchingSite, "follows the archive of prod/crm",
+		`{"status":{"switchSite":{"phase":"TakenBack","token":null,"message":null}}}`)
 }
 
 // TestCutoverRemoved: a cluster whose spec.cutover was removed after it was recorded is reported: neither site accepts

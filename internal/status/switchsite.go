@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -36,6 +37,9 @@ func switchingSite(in Input) *validate.Problem {
 	case !c.ArchivesBinlog() || c.Spec.Hibernate:
 		return blocking(v1alpha1.ReasonSwitchingSite, text+waits+". Only the archiver can go on with it, or take it back: "+
 			"enable spec.backup.pointInTime, and end the hibernation")
+	case c.Follows(): // nothing else is done for it
+		return blocking(v1alpha1.ReasonSwitchingSite, fmt.Sprintf("%s%s. It does not end by itself: this cluster is taken "+
+			"for one that follows %s, as status.replication was lost. %s", text, waits, c.FollowedName(), archival.ByHand(c)))
 	case s.Phase == v1alpha1.SwitchWithdrawing:
 		return blocking(v1alpha1.ReasonSwitchingSite, text+". They accept them again once the token is void, unless the "+
 			"other cluster is recorded first"+waits)
