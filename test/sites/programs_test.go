@@ -76,7 +76,8 @@ func (w *world) checkPromotions(s *site, x int) {
 	}
 	a.checked = true
 	now, next, err := promotion.Latest(w.Context(), w.bucket, a.task.Dir)
-	if err == nil && now != nil && now.ID() == a.task.Overrules {
+	if err == nil && now != nil && (now.ID() == a.task.Overrules || now.ID() == a.task.Replaced) {
+		now.Followed = now.ID() == a.task.Replaced
 		err = promotion.Overrule(w.Context(), w.bucket, a.task.Dir, *now)
 		now = nil
 	}

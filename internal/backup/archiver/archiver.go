@@ -95,8 +95,7 @@ func Main(ctx context.Context) error {
 		refused: map[string]string{}}
 	a.find = a.nodes
 	go newSurveyor(files, a.reports, *t.Archive).run(ctx)
-	go promotions{files, a.reports, t.Archive.Overrules, t.Archive.Followed, t.Archive.Withdraws,
-		store.Create}.run(ctx)
+	go promotions{files, a.reports, *t.Archive, store.Create}.run(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
 	go func() { served <- a.reports.serve(ctx) }()
 	go func() {

@@ -15,12 +15,10 @@ const promotionEvery = 10 * time.Second
 
 // promotions looks for another cluster that has taken over from this one.
 type promotions struct {
-	store     *archive
-	reports   *board
-	overrules string // the ID of one that does not count
-	followed  bool   // because the cluster has followed the other one since
-	withdraws *task.Promotion
-	create    promotion.Create
+	store   *archive
+	reports *board
+	task    task.Archive
+	create  promotion.Create
 }
 
 func (p promotions) run(ctx context.Context) {
@@ -41,18 +39,18 @@ func (p promotions) once(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
 	now, next, err := promotion.Latest(ctx, p.store.bucket, p.store.cluster)
-	if err == nil && now != nil && now.ID() == p.overrules {
-		now.Followed = p.followed
+	if err == nil && now != nil && (now.ID() == p.task.Overrules || now.ID() == p.task.Replaced) {
+		now.Followed = now.ID() == p.task.Replaced
 		err = promotion.Overrule(ctx, p.store.bucket, p.store.cluster, *now)
 		now = nil
 	}
 	withdrawn := uint64(0)
-	if err == nil && now == nil && p.withdraws != nil {
+	if mine := p.task.Withdraws; err == nil && now == nil && mine != nil {
 		var counts *task.Promotion
-		counts, err = promotion.Record(ctx, p.store.bucket, p.create, p.store.cluster, *p.withdraws)
+		counts, err = promotion.Record(ctx, p.store.bucket, p.create, p.store.cluster, *mine)
 		switch {
 		case errors.Is(err, promotion.ErrOverruled): // it was used, and a person has overruled that
-			withdrawn, err = p.withdraws.Number, nil
+			withdrawn, err = mine.Number, nil
 		case err != nil:
 		case counts.Withdrawn:
 			withdrawn, next = counts.Number, counts.Number+1

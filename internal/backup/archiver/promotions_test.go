@@ -22,7 +22,8 @@ import (
 func TestPromotionIsFound(t *testing.T) {
 	ctx, a, b := t.Context(), newStore(t), &board{}
 	mine := task.Promotion{Namespace: "site", Name: "standby", UID: "bbbbbbbb-1", GTID: "0-1-7"}
-	p := promotions{a, b, "", false, nil, store.Create}
+	with := func(t task.Archive) promotions { return promotions{a, b, t, store.Create} }
+	p := with(task.Archive{})
 	finds := func(p promotions, want string) {
 		t.Helper()
 		if err := p.once(ctx); err != nil {
@@ -50,13 +51,14 @@ func TestPromotionIsFound(t *testing.T) {
 		t.Errorf("%v, %+v", err, b.now)
 	}
 	a.bucket = there
-	finds(promotions{a, b, "2-bbbbbbbb", false, nil, store.Create}, "1-bbbbbbbb")
-	finds(promotions{a, b, "1-bbbbbbbb", true, nil, store.Create}, "")
+	finds(with(task.Archive{Overrules: "2-bbbbbbbb"}), "1-bbbbbbbb")
+	finds(with(task.Archive{Replaced: "1-bbbbbbbb"}), "")
 	finds(p, "")
 	if again, err := promotion.Record(ctx, a.bucket, store.Create, a.cluster, mine); err != nil || again.Number != 2 {
 		t.Errorf("the cluster that was followed since cannot take over again: %+v, %v", again, err)
 	}
-	finds(promotions{a, b, "2-bbbbbbbb", false, nil, store.Create}, "")
+	finds(with(task.Archive{Replaced: "1-bbbbbbbb"}), "2-bbbbbbbb")
+	finds(with(task.Archive{Overrules: "2-bbbbbbbb", Replaced: "1-bbbbbbbb"}), "")
 	if _, err := promotion.Record(ctx, a.bucket, store.Create, a.cluster, mine); !errors.Is(err, promotion.ErrOverruled) {
 		t.Errorf("a person has overruled that: %v", err)
 	}
@@ -89,7 +91,7 @@ func TestTokenIsWithdrawn(t *testing.T) {
 	create := store.Create
 	finds := func(withdraws *task.Promotion, next, withdrawn uint64, promoted string) {
 		t.Helper()
-		if err := (promotions{a, b, "", false, withdraws, create}).once(ctx); err != nil {
+		if err := (promotions{a, b, task.Archive{Withdraws: withdraws}, create}).once(ctx); err != nil {
 			t.Fatal(err)
 		}
 		have := ""

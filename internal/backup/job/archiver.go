@@ -61,8 +61,8 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		ReadOnly:        resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc",
 		IntervalSeconds: int(defaultInterval / time.Second),
 		Damaged:         bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter,
-		Place: location.Annotation(s), Withdraws: withdraws(c, s)}
-	t.Overrules, t.Followed = overrules(c)
+		Place: location.Annotation(s), Withdraws: withdraws(c, s),
+		Overrules: c.Spec.OverrulesPromotion, Replaced: v1alpha1.Replaced(c)}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}
@@ -86,17 +86,6 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		Protocol: corev1.ProtocolTCP}}
 	mountClient(pod, c)
 	return d, nil
-}
-
-// overrules is the ID of the promotion that does not count any more, "" for none: the one that a person has overruled,
-// or the one after which the cluster has followed the other one. spec.overrulesPromotion may name an earlier one still.
-func overrules(c *v1alpha1.GaleraCluster) (id string, followed bool) {
-	id = c.Spec.OverrulesPromotion
-	now := c.Status.Superseded
-	if replaced := v1alpha1.Replaced(c); replaced != "" && (id == "" || now == nil || now.ID != id) {
-		return replaced, true
-	}
-	return id, false
 }
 
 // withdraws is what the archiver is to record to make a token void, nil for nothing. In another store than the token's

@@ -51,22 +51,20 @@ func TestArchiver(t *testing.T) {
 	}
 }
 
-// TestOverrules: a promotion does not count that a person has overruled, or that of a cluster which this one has
-// followed since.
+// TestOverrules: neither a promotion counts that a person has overruled, nor that of a cluster which this one has
+// followed since. One of them does not hide the other, whatever the status has lost.
 func TestOverrules(t *testing.T) {
-	for name, tc := range map[string]struct {
-		spec, superseded, request, phase, want string
-		followed                               bool
-	}{
-		"nothing":                  {"", "", "", "", "", false},
-		"it has, and that is lost": {"", "", "", "lost", "4-bbbbbbbb", true},
-		"a person has":             {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", false},
-		"a person has since": {"5-cccccccc", "5-cccccccc", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "5-cccccccc",
-			false},
-		"a person has before":         {"3-cccccccc", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
-		"it has followed":             {"", "", "4-bbbbbbbb", v1alpha1.ReseedCompleted, "4-bbbbbbbb", true},
-		"it is about to be emptied":   {"", "4-bbbbbbbb", "4-bbbbbbbb", v1alpha1.ReseedEmptying, "", false},
-		"its source was copied again": {"", "", "always@1700000000", v1alpha1.ReseedCompleted, "", false},
+	const completed = v1alpha1.ReseedCompleted
+	for name, tc := range map[string]struct{ spec, superseded, request, phase, want, replaced string }{
+		"nothing":                     {},
+		"it has, and that is lost":    {"", "", "", "lost", "", "4-bbbbbbbb"},
+		"a person has":                {"5-cccccccc", "5-cccccccc", "", "", "5-cccccccc", ""},
+		"a person has since":          {"5-cccccccc", "5-cccccccc", "4-bbbbbbbb", completed, "5-cccccccc", "4-bbbbbbbb"},
+		"so it has, and that is lost": {"5-cccccccc", "", "4-bbbbbbbb", completed, "5-cccccccc", "4-bbbbbbbb"},
+		"a person has before":         {"3-cccccccc", "", "4-bbbbbbbb", completed, "3-cccccccc", "4-bbbbbbbb"},
+		"it has followed":             {"", "", "4-bbbbbbbb", completed, "", "4-bbbbbbbb"},
+		"it is about to be emptied":   {"", "4-bbbbbbbb", "4-bbbbbbbb", v1alpha1.ReseedEmptying, "", ""},
+		"its source was copied again": {"", "", "always@1700000000", completed, "", ""},
 	} {
 		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "prod", UID: "aaaaaaaa-1"}}
 		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
@@ -85,8 +83,8 @@ func TestOverrules(t *testing.T) {
 		}
 		var given task.Task
 		err = json.Unmarshal([]byte(d.Spec.Template.Spec.Containers[0].Env[0].Value), &given)
-		if err != nil || given.Archive.Overrules != tc.want || given.Archive.Followed != tc.followed {
-			t.Errorf("%s: %v, %q, %t", name, err, given.Archive.Overrules, given.Archive.Followed)
+		if err != nil || given.Archive.Overrules != tc.want || given.Archive.Replaced != tc.replaced {
+			t.Errorf("%s: %v, %q, %q", name, err, given.Archive.Overrules, given.Archive.Replaced)
 		}
 	}
 }

@@ -221,10 +221,10 @@ type Archive struct {
 	SingleWriter bool `json:"singleWriter,omitempty"`
 	// Ended is the position up to which the cluster has followed a source, "" for none: its domains do not go on.
 	Ended string `json:"ended,omitempty"`
-	// Overrules is the ID of a promotion that does not count any more, "" for none.
+	// Overrules and Replaced are the IDs of promotions that do not count any more, "" for none: the one that a person has
+	// overruled, and the one after which the cluster has followed the other one.
 	Overrules string `json:"overrules,omitempty"`
-	// Followed reports whether that is because the cluster has followed the other one since.
-	Followed bool `json:"followed,omitempty"`
+	Replaced  string `json:"replaced,omitempty"`
 	// Place is where the store is (location.Annotation): it is reported with what was read there.
 	Place string `json:"place,omitempty"`
 	// Withdraws is to be recorded, unless another cluster has taken over with that number; nil for none.

@@ -13,8 +13,8 @@ func Supersede(c *v1alpha1.GaleraCluster, a *task.Archived) {
 	switch {
 	case a == nil:
 		return
-	case a.Promotion == nil:
-		if to.Superseded != nil && to.Superseded.ID == c.Spec.OverrulesPromotion {
+	case a.Promotion == nil: // as an archiver says, too, that has not read the store yet: the overrule is not there then
+		if to.Superseded != nil && to.Superseded.ID == c.Spec.OverrulesPromotion && a.Next > 0 {
 			to.Superseded = nil
 		}
 		return

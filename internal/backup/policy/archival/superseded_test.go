@@ -39,7 +39,8 @@ func TestSupersede(t *testing.T) {
 	if c.Refuses() {
 		t.Error("refuses writes though that was overruled")
 	}
-	see("", 0, &task.Archived{GTID: "0-1-43"})
+	see("1-bbbbbbbb", 12, &task.Archived{GTID: "0-1-43"}) // it was made anew, and has not read the store
+	see("", 0, &task.Archived{GTID: "0-1-43", Next: 2})
 	later := &task.Promotion{Number: 2, Namespace: "site", Name: "third", UID: "cccccccc-1", GTID: "0-1-50"}
 	see("2-cccccccc", 5, &task.Archived{Promotion: later, GTID: "0-1-55"})
 	if !c.Refuses() {
