@@ -19,6 +19,9 @@ var (
 	accepted = []event{{doPerson, 0, acceptsLoss}, {doServing, 0, 1}, {doStart, 1, 0}}
 	recorded = []event{{doRecord, 0, 1}}
 	opened   = slices.Concat([]event{{doRecord, 0, 1}, {doServing, 0, 1}, {doCluster, 1, 1}}, secondActs)
+	// tookOver is a first cluster that has taken over itself, tookOverAgain one that it had taken over from before.
+	tookOver      = []event{{doTookOver, 0, 0}}
+	tookOverAgain = []event{{doTookOver, 0, 1}}
 	// asks is the first part of a renewal, and answers the last.
 	asks    = []event{{doRenew, 0, 0}, {doRenew, 0, 0}, {doRenew, 0, 0}}
 	answers = []event{{doRenew, 0, 0}}
@@ -47,6 +50,11 @@ var (
 var known = map[string]schedule{
 	"a lost status has no lease": join(leased, accepted, recorded, []event{{doMishap, 0, 0}}, firstPass, firstActs, waits,
 		opened),
+	"who has taken over, and loses the status, has no lease": join(tookOver, leased, cutOff, accepted, recorded, waits,
+		opened, []event{{doMishap, 0, 0}}, firstPass, firstActs),
+	"a lease that was about to end once does": join(leased, unleased, firstPass, firstActs, []event{{doRound, 0, 0},
+		{doMishap, 0, 2}, {doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0}}, leased, cutOff, accepted, recorded,
+		waits, opened, []event{{doMishap, 0, 5}}, firstPass, firstActs),
 	"a reading of before counts": join(leased, cutOff, accepted, recorded, unleased, reported, firstPass, firstPass,
 		firstActs, waits, opened),
 	// Nodes have heard of a reading when it was turned off for the first time.
@@ -61,6 +69,14 @@ var known = map[string]schedule{
 		answers, []event{{doWait, 16, 0}}, opened),
 	"a lost status has no change of sites": join(token, []event{{doMishap, 0, 0}}, firstPass, firstActs, write, asked,
 		opened),
+	"who has taken over, and loses the status, changes no places": join(tookOver, token, []event{{doMishap, 0, 0}}),
+	// The archiver that is told of it answers before it has read the store.
+	"what is overruled is forgotten before it is recorded": join(tookOverAgain, leased, accepted, asked, recorded, found,
+		[]event{{doPerson, 1, 9}}, archiving, []event{{doStart, 0, 0}}, archiving, archiving),
+	// The archiver does not answer at first.
+	"an attempt has the number of one that was refused": join([]event{{doFail, 0, takesBack}, {doPerson, 0, changes}},
+		archiving, []event{{doMishap, 0, 2}, {doStart, 0, 0}, {doCheck, 0, 1}}, archiving, firstPass, firstActs, reported,
+		offered, []event{{doMishap, 0, 5}}, firstPass, firstActs, write, asked, opened),
 	"a lost status has no takeover": join(token, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass, firstActs,
 		[]event{{doMishap, 0, 0}}, firstPass, firstActs),
 	"what the successor lacks is not looked at": join(taken, []event{{doRoot, 0, 0}}, again),

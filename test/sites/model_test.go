@@ -42,6 +42,7 @@ const (
 	doRejoin
 	doReseed
 	doRoot
+	doTookOver
 )
 
 // kinds are how often each kind of event is drawn.
@@ -78,7 +79,8 @@ var kinds = [...]struct {
 		w.reseedPass(w.sites[0], e.b)
 		w.followsAgain(w.sites[0])
 	}},
-	doRoot: {1, func(w *world, _ *site, _ *node, e event) { w.byRoot(w.sites[0].nodes[e.b%members]) }},
+	doRoot:     {1, func(w *world, _ *site, _ *node, e event) { w.byRoot(w.sites[0].nodes[e.b%members]) }},
+	doTookOver: {0, func(w *world, _ *site, _ *node, e event) { w.tookOver(e.b%2 == 1) }}, // the first, or none
 }
 
 // follower is a site that follows the first one.
@@ -134,11 +136,14 @@ func play(t *testing.T, r rules, of schedule) *world {
 }
 
 // draw makes a schedule from a seed. Some have no mishaps, and some no failures; some begin with a lease, and are about
-// a takeover then, and some are about changes of sites.
+// a takeover then, and some are about changes of sites. In some the first cluster had taken over itself.
 func draw(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // a schedule is to be repeated
 	calm, about := r.IntN(4), r.IntN(3)
 	out := schedule{sites: 2 + r.IntN(4)/3}
+	if seed%4 == 3 {
+		out.events = append(out.events, event{doTookOver, 0, int(seed / 4 % 2)}) //nolint:gosec // 0 or 1
+	}
 	if about == 1 {
 		out.events = append(out.events, event{doPerson, 0, wantsLease}, event{doRound, 1, 1}, event{doRound, 1, 1},
 			event{doRound, 1, 1}, event{doRound, 1, 1})

@@ -40,6 +40,15 @@ func heardSince(as func(c *cluster, heard int64) int64) func(*v1alpha1.GaleraClu
 	}
 }
 
+// followsAgain has a cluster that has taken over follow again when it loses its status.
+func followsAgain(f observe.Facts, seen map[string]observe.Seen, published agentapi.NodeConfig) *cluster {
+	c := observe.Accepting(f, seen, published)
+	if f.Cluster.Follows() && !c.Follows() {
+		c.Status.Replication.Role = v1alpha1.RoleFollower
+	}
+	return c
+}
+
 // mutant is one mistake.
 type mutant struct {
 	name   string
@@ -71,6 +80,15 @@ var mutants = []mutant{
 		r.mayWrite = func(t lease.Taker, _ time.Duration) bool { return t.Recorded }
 	}},
 	{"a lost status has no lease", func(r *rules) { r.leased = asItIs }},
+	{"who has taken over, and loses the status, has no lease", func(r *rules) { r.accepting = followsAgain }},
+	{"a lease that was about to end once does", func(r *rules) {
+		r.leased = func(f observe.Facts, seen map[string]observe.Seen, published agentapi.NodeConfig) *cluster {
+			if f.Cluster.Status.WriteLease == v1alpha1.WriteLeaseEnding {
+				return f.Cluster
+			}
+			return observe.Leased(f, seen, published)
+		}
+	}},
 	{"a promotion is looked for before the lease is announced", func(r *rules) {
 		r.steps = []lease.Step{lease.Ask, lease.Look, lease.Announce}
 	}},
@@ -127,6 +145,15 @@ var mutants = []mutant{
 
 	// A planned change loses nothing.
 	{"a lost status has no change of sites", func(r *rules) { r.closed = asItIs }},
+	{"an attempt has the number of one that was refused", func(r *rules) {
+		r.switchSite = func(c *cluster, f archival.Facts) {
+			before := c.Status.SwitchSite.DeepCopy()
+			if archival.SwitchSite(c, f); phase(c) == v1alpha1.SwitchStopping && before != nil && before.Message != "" &&
+				before.Phase == v1alpha1.SwitchTakenBack {
+				c.Status.SwitchSite.Number = before.Number
+			}
+		}
+	}},
 	{"a lost status has no takeover", func(r *rules) { r.superseded = asItIs }},
 	{"a token is used whatever was applied", func(r *rules) {
 		applied := func(c *cluster) *cluster {
@@ -213,6 +240,22 @@ var mutants = []mutant{
 		r.archiver = func(c *cluster) task.Archive {
 			t := archiverTask(c)
 			t.Withdraws = nil
+			return t
+		}
+	}},
+	{"who has taken over, and loses the status, changes no places", func(r *rules) { r.accepting = followsAgain }},
+	{"what is overruled is forgotten before it is recorded", func(r *rules) {
+		r.supersede = func(c *cluster, a *task.Archived) {
+			if a != nil && a.Next == 0 {
+				a.Next = 1
+			}
+			archival.Supersede(c, a)
+		}
+		r.archiver = func(c *cluster) task.Archive {
+			t := archiverTask(c)
+			if by := c.Status.Superseded; t.Replaced != "" && (by == nil || by.ID != t.Overrules) {
+				t.Overrules = ""
+			}
 			return t
 		}
 	}},

@@ -101,8 +101,8 @@ func (w *world) clusterPass(s *site, x int) {
 		return
 	}
 	f, version, published, configs, seen := s.facts(), s.version, s.published, s.configs, maps.Clone(s.reports)
-	f.Cluster = w.accepting(f, seen, published)
 	before := f.Cluster
+	f.Cluster = w.accepting(f, seen, published)
 	f.Cluster = w.leased(f, seen, published)
 	f.Cluster = w.closed(f, seen, published)
 	if f.Cluster = w.superseded(f, seen, published); f.Cluster != before {
@@ -112,6 +112,7 @@ func (w *world) clusterPass(s *site, x int) {
 		w.say("%s: restored %+v, superseded %v", s.c.Namespace, s.c.Status.SwitchSite, s.c.Superseded())
 		version = s.version
 		w.seen["restored"]++
+		w.seen["independentAgain"] += count(isIndependent(f.Cluster) && !isIndependent(before))
 	}
 	identity := observe.IdentityOf(f, seen, published)
 	if !identity.Known() {
@@ -138,6 +139,11 @@ func (w *world) clusterPass(s *site, x int) {
 			w.leaseBecomes(next)
 		}
 	})
+}
+
+func isIndependent(c *cluster) bool {
+	r := c.Status.Replication
+	return r != nil && r.Role == v1alpha1.RoleIndependent
 }
 
 // input is what the status is made of.
@@ -170,7 +176,9 @@ func (w *world) archivingPass(s *site, x int) {
 		return
 	}
 	if c.Follows() {
-		s.archiver = archiver{life: s.archiver.life + 1}
+		if v1alpha1.Replaced(c) != "" {
+			s.archiver = archiver{life: s.archiver.life + 1}
+		}
 		return
 	}
 	if c.Status.Backup == nil {

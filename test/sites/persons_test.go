@@ -82,12 +82,12 @@ func (w *world) wantsNoLease(s *site) {
 // switchTo is kubectl galera switch-site.
 func (w *world) switchTo(s *site, x int) {
 	first := w.sites[0]
-	if first.c.Spec.SwitchSite != nil || first.c.Spec.ReplicaOf != nil || s.gone || s.c.Spec.Cutover != nil && x%5 > 0 {
+	if first.c.Spec.SwitchSite != nil || rejoins(first.c) || s.gone || s.c.Spec.Cutover != nil && x%5 > 0 {
 		return
 	}
 	w.edit(first, "change places with "+s.c.Namespace, func(c *cluster) {
-		c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: string(c.UID), To: v1alpha1.SiteCluster{Namespace: s.c.Namespace,
-			Name: s.c.Name, UID: string(s.c.UID)}}
+		c.Spec.SwitchSite = &v1alpha1.SwitchSiteSpec{UID: v1alpha1.RequestUID(c), To: v1alpha1.SiteCluster{
+			Namespace: s.c.Namespace, Name: s.c.Name, UID: string(s.c.UID)}}
 	})
 }
 
@@ -127,7 +127,7 @@ func (w *world) acceptLoss(s *site) {
 // overrule has the first cluster go on, as its condition describes: all that have been given spec.cutover are stopped.
 func (w *world) overrule(x int) {
 	first := w.sites[0]
-	if !first.c.Superseded() || first.c.Spec.ReplicaOf != nil || x%2 == 0 {
+	if !first.c.Superseded() || rejoins(first.c) || x%2 == 0 {
 		return
 	}
 	for _, s := range w.sites[1:] {
@@ -178,7 +178,7 @@ func (w *world) mishap(s *site, x int) {
 	case 2, 3, 4:
 		s.earlier = s.c.Status.DeepCopy()
 	case 5, 6:
-		if of := s.earlier; of != nil && (now == nil || of.SwitchSite == nil || of.SwitchSite.Number < now.Number) {
+		if of := s.earlier; of != nil && isEarlier(of.SwitchSite, now) {
 			w.say("%s: the status is rolled back", s.c.Namespace)
 			s.c.Status = *of.DeepCopy()
 			s.version++
@@ -194,7 +194,14 @@ func (w *world) mishap(s *site, x int) {
 			w.recreate(s, x)
 		}
 	}
-	w.truth.unprotected(s)
+	if s == w.sites[0] {
+		w.truth.unprotected(s)
+	}
+}
+
+// isEarlier reports whether a status is known to be one of before an attempt, or before all (docs/sites.md).
+func isEarlier(of, now *v1alpha1.SwitchSiteStatus) bool {
+	return now == nil || of == nil || of.Number < now.Number || of.Phase == v1alpha1.SwitchTakenBack && of.Message != ""
 }
 
 func (w *world) loseStatus(s *site) {

@@ -32,7 +32,7 @@ type coverage map[string]int
 // situations are what schedules have to come to.
 var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
 	"overruled", "emptied", "rejoined", "lostTo", "lost", "rolledBack",
-	"recreated", "restored", "renewed", "turnedOff", "killed"}
+	"recreated", "restored", "independentAgain", "renewed", "turnedOff", "killed"}
 
 // leaseBecomes is called when the operator has written another state of the lease. One that was turned off does not
 // protect from those that have taken over since.
@@ -51,8 +51,9 @@ func (w *world) leaseBecomes(c *cluster) {
 // as a status shows that was rolled back.
 func (t *truth) unprotected(s *site) {
 	c := s.c
-	removed := !c.WantsWriteLease() && !c.NeedsWriteLease() && c.Status.Identity != ""
-	if c.Spec.ReplicaOf == nil && (t.recreated || removed || c.Status.WriteLease == "" && !s.published.Lease) {
+	none := c.Status.WriteLease == "" || c.Status.WriteLease == v1alpha1.WriteLeaseEnding
+	removed := !c.Spec.Backup.PointInTime.WriteLease && none && c.Status.Identity != ""
+	if !rejoins(c) && (t.recreated || removed || c.Status.WriteLease == "" && !s.published.Lease) {
 		t.held = false
 	}
 }
@@ -197,6 +198,9 @@ func (w *world) uncounted() string {
 	of := first.c.Status.Superseded
 	for _, s := range w.opened {
 		if s.gone || unrecorded(s) || w.recreated || first.emptied {
+			continue
+		}
+		if !rejoins(first.c) && first.c.Follows() && stalled(first) { // it accepts no writes, and reads no records
 			continue
 		}
 		lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions

@@ -26,8 +26,8 @@ func (w *world) successor(c *cluster) *site {
 	if by := c.Status.Superseded; by != nil {
 		uid = by.UID
 	}
-	if r := c.Spec.ReplicaOf; r != nil {
-		uid = r.Cluster.UID
+	if rejoins(c) {
+		uid = c.Spec.ReplicaOf.Cluster.UID
 	}
 	for _, s := range w.sites[1:] {
 		if string(s.c.UID) == uid {
@@ -37,11 +37,15 @@ func (w *world) successor(c *cluster) *site {
 	return nil
 }
 
+// rejoins reports whether the first cluster is to follow the one that has taken over from it, or does. One that had
+// taken over before all of this has spec.cutover.
+func rejoins(c *cluster) bool { return c.Spec.ReplicaOf != nil && c.Spec.Cutover == nil }
+
 // rejoin is kubectl galera switch-site --rejoin, as far as the API admits it. It may be taken back.
 func (w *world) rejoin(x int) {
 	first := w.sites[0]
 	c, of, by := first.c, first.c.Status.SwitchSite, first.c.Status.Superseded
-	if c.Spec.ReplicaOf != nil {
+	if rejoins(c) {
 		if r := c.Status.Reseed; x%5 == 0 && by != nil && (r == nil || r.Phase == v1alpha1.ReseedChecking) {
 			w.edit(first, "follow nothing", func(c *cluster) { c.Spec.ReplicaOf = nil })
 		}
@@ -55,7 +59,7 @@ func (w *world) rejoin(x int) {
 		return
 	}
 	w.edit(first, "follow "+by.ID, func(c *cluster) {
-		c.Spec.SwitchSite, c.Spec.OverrulesPromotion = nil, ""
+		c.Spec.SwitchSite, c.Spec.Cutover, c.Spec.OverrulesPromotion = nil, nil, ""
 		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"}, Replaces: by.ID,
 			Cluster: v1alpha1.ReplicatedCluster{Namespace: by.Namespace, Name: by.Name, UID: by.UID}}
 	})
@@ -64,7 +68,7 @@ func (w *world) rejoin(x int) {
 // byRoot is a write of an account with READ ONLY ADMIN to the first site, once another one has taken over.
 func (w *world) byRoot(n *node) {
 	first := w.sites[0]
-	if len(w.opened) == 0 || !n.up || first.emptied || first.c.Spec.ReplicaOf != nil || !slices.Contains(first.nodes, n) {
+	if len(w.opened) == 0 || !n.up || first.emptied || rejoins(first.c) || !slices.Contains(first.nodes, n) {
 		return
 	}
 	first.own++
@@ -80,8 +84,7 @@ func (w *world) reseedPass(s *site, x int) {
 	}
 	of := w.successor(c)
 	if !restoration.Reseeds(c) {
-		// The status was lost meanwhile. The Jobs take longer than it takes to publish that nodes follow.
-		if n := s.published; !s.claims && n.Revision != "" && n.Refused().SupersededBy == "" {
+		if !s.claims { // the status was lost meanwhile
 			w.fill(s, of)
 		}
 		return
@@ -140,9 +143,10 @@ func (w *world) remove(s, of *site) {
 	s.followed, s.own = 0, 0
 }
 
-// fill has the Jobs copy what the other cluster has archived.
+// fill has the Jobs copy what the other cluster has archived. They take longer than it takes to publish that nodes
+// follow.
 func (w *world) fill(s, of *site) {
-	if of == nil || w.cut(toStore, s) || w.cut(toStore, of) {
+	if n := s.published; n.Revision == "" || n.Refused().SupersededBy != "" || of == nil || w.cut(toStore, s) || w.cut(toStore, of) {
 		return
 	}
 	s.claims, s.followed = true, of.own
@@ -167,7 +171,7 @@ func (w *world) followsAgain(s *site) {
 func (w *world) notRejoined(s *site) string {
 	of := w.successor(s.c)
 	switch {
-	case s.c.Spec.ReplicaOf == nil || of == nil || of.gone:
+	case !rejoins(s.c) || of == nil || of.gone:
 		return ""
 	case !s.emptied && !stalled(s):
 		return "the first cluster does not follow, and no condition has why"

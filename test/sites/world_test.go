@@ -22,6 +22,9 @@ const (
 	seeded = 3
 )
 
+// began is when the first event happens.
+const began = 3 * time.Second
+
 // epoch is when the world begins.
 var epoch = time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
 
@@ -74,7 +77,7 @@ func newWorld(t *testing.T, r rules, sites int) *world {
 			n.followed, n.own = s.followed, s.own
 		}
 	}
-	for range 3 {
+	for w.clock() < began {
 		w.round(time.Second)
 	}
 	return w
