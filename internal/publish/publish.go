@@ -104,10 +104,7 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	given.Config = Published(f.Config)
 	given.Identity = observe.IdentityOf(f, seen, given.Config)
 	given.KeysRefused = validate.Keys(f)
-	if given.Identity.Known() && given.KeysRefused == nil && validate.Settings(c, given.Config) == nil &&
-		(!c.Paused() || given.Config.Revision == "") {
-		given.Config = pub.rendered(f, seen, resources.Encryption(given.Config.TLS))
-	}
+	given.Config = pub.config(f, seen, given)
 	if given.Config.Revision != "" {
 		roles := observe.Roles(f)
 		roles.Behind = observe.Behind(c, seen, now)
@@ -133,7 +130,7 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	if restoring != nil && given.KeysRefused != nil && given.KeysRefused.Blocked {
 		given.Failed = cmp.Or(rootRefused, given.KeysRefused) // the restore waits for the keys
 	}
-	if given.Config.Revision != "" && rootErr == nil && restoring == nil && given.KeysRefused == nil &&
+	if given.begins(c) && rootErr == nil && restoring == nil && given.KeysRefused == nil &&
 		(given.MetadataRefused == nil || f.StatefulSet != nil) {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}
@@ -142,6 +139,25 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	}
 	notApplied, applyErr := pub.Apply(ctx, c, objects)
 	return given, notApplied, errors.Join(err, rootErr, applyErr)
+}
+
+// config is the configuration to publish: the one before, while what the spec asks for is held back, but for what
+// decides who accepts writes. Another cluster may have taken over meanwhile.
+func (pub Publisher) config(f observe.Facts, seen map[string]observe.Seen, given Result) agentapi.NodeConfig {
+	before := given.Config
+	switch {
+	case !given.Identity.Known(), f.Cluster.Paused() && before.Revision != "":
+		return before
+	case given.KeysRefused != nil, validate.Settings(f.Cluster, before) != nil:
+		return resources.WithWrites(identified(f, seen, before).Cluster, before)
+	}
+	return pub.rendered(f, seen, resources.Encryption(before.TLS))
+}
+
+// begins reports whether nodes may start with the configuration: not with that of before the cluster has begun anew,
+// while another one is held back. They would be in another group.
+func (p Result) begins(c *v1alpha1.GaleraCluster) bool {
+	return p.Config.Revision != "" && p.Config.UID == cmp.Or(p.Identity.UID, string(c.UID))
 }
 
 // Imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
@@ -284,15 +300,21 @@ func Published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 func (pub Publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
 	tls := resources.TLSConfig(f.Cluster)
 	before := Published(f.Config)
-	if uid := observe.IdentityOf(f, seen, before).UID; uid != f.Cluster.Status.Identity {
-		f.Cluster = f.Cluster.DeepCopy()
-		f.Cluster.Status.Identity = uid
-	}
+	f = identified(f, seen, before)
 	tls.PreferredSuite = observe.PreferredSuite(f, seen, before.TLS.PreferredSuite)
 	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
 	return pub.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, pub.Options))
+}
+
+// identified has the cluster with its identity, also after a loss of the status.
+func identified(f observe.Facts, seen map[string]observe.Seen, before agentapi.NodeConfig) observe.Facts {
+	if uid := observe.IdentityOf(f, seen, before).UID; uid != f.Cluster.Status.Identity {
+		f.Cluster = f.Cluster.DeepCopy()
+		f.Cluster.Status.Identity = uid
+	}
+	return f
 }
 
 // Encryption gives the nodes the next step of a switch.

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -21,24 +22,14 @@ import (
 // a switch runs with another one than the spec's; so is the number of members, because nodes come and
 // go one at a time.
 func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opts Options) agentapi.NodeConfig {
-	n := agentapi.NodeConfig{
-		Cluster:       c.Name,
-		Namespace:     c.Namespace,
-		UID:           cmp.Or(c.Status.Identity, string(c.UID)),
-		History:       c.Status.ClusterUUID,
-		Members:       members(c, size, opts),
-		TLS:           tls,
-		StateTransfer: stateTransfer(c),
-		Settings:      Settings(c),
-		Hibernated:    c.Spec.Hibernate,
-		SendWindows:   sendWindows(c.Spec.Replication),
-		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows() && !c.Refuses(),
-		Follow:        follow(c),
-		Refuse:        c.Refuses(),
-		Refusal:       refusal(c),
-		Lease:         c.NeedsWriteLease(),
-		LeaseUnwanted: leaseUnwanted(c),
-	}
+	n := writes(c)
+	n.History = c.Status.ClusterUUID
+	n.Members = members(c, size, opts)
+	n.TLS = tls
+	n.StateTransfer = stateTransfer(c)
+	n.Settings = Settings(c)
+	n.Hibernated = c.Spec.Hibernate
+	n.SendWindows = sendWindows(c.Spec.Replication)
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
 	}
@@ -46,6 +37,32 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		n.RootAccess = &agentapi.RootAccess{Hosts: slices.Clone(a.Hosts), Disabled: a.Disabled}
 	}
 	n.AtRest = AtRest(c)
+	n.Revision = revision(n)
+	return n
+}
+
+// writes is what decides who accepts writes.
+func writes(c *v1alpha1.GaleraCluster) agentapi.NodeConfig {
+	return agentapi.NodeConfig{
+		Cluster:       c.Name,
+		Namespace:     c.Namespace,
+		UID:           cmp.Or(c.Status.Identity, string(c.UID)),
+		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows() && !c.Refuses(),
+		Follow:        follow(c),
+		Refuse:        c.Refuses(),
+		Refusal:       refusal(c),
+		Lease:         c.NeedsWriteLease(),
+		LeaseUnwanted: leaseUnwanted(c),
+	}
+}
+
+// WithWrites returns the configuration that the nodes have, with what decides who accepts writes as it is now: for
+// while nothing else may reach them. It keeps its revision where nothing differs, as one of another cluster does.
+func WithWrites(c *v1alpha1.GaleraCluster, have agentapi.NodeConfig) agentapi.NodeConfig {
+	n := have.WithWritesOf(writes(c))
+	if bytes.Equal(mustJSON(n), mustJSON(have)) {
+		return have
+	}
 	n.Revision = revision(n)
 	return n
 }

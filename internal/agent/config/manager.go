@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -60,7 +59,7 @@ func NewManager(loop eventloop.Loop, places platform.Places, member Member, imag
 	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }
 
-// Read takes a new NodeConfig over. One that cannot be used changes nothing.
+// Read takes a new NodeConfig over. One that cannot be used changes nothing but who accepts writes.
 func (r *Manager) Read() {
 	data, err := os.ReadFile(filepath.Join(r.places.Config, agentapi.ConfigKey))
 	if err != nil {
@@ -72,7 +71,15 @@ func (r *Manager) Read() {
 		r.setProblem(agentapi.ConfigInvalid, fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
 		return
 	}
-	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), Check(config, r.member.Name)); err != nil {
+	if err := config.CheckNamespace(r.member.Namespace); err != nil {
+		r.setProblem(agentapi.ConfigInvalid, err)
+		return
+	}
+	if err := r.takeWrites(config); err != nil {
+		r.setProblem(agentapi.ConfigNotWritten, err)
+		return
+	}
+	if err := Check(config, r.member.Name); err != nil {
 		r.setProblem(agentapi.ConfigInvalid, err)
 		return
 	}
@@ -85,12 +92,7 @@ func (r *Manager) Read() {
 	var refused string
 	published := config.Settings
 	config.Settings, refused = r.fallBack(published)
-	output := Build(Input{
-		CPUFlags: r.image.CPUFlags,
-		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
-		Places: r.places, OpenSSLTool: mariadbd.HasProgram("openssl"), OldSocat: r.image.OldSocat,
-		OpenFiles: openFiles(),
-	})
+	output := r.build(config)
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
 		r.Node.Hibernated, r.Node.History = config.Hibernated, config.History
 		r.problem, r.reason = refused, agentapi.ConfigSettings
@@ -115,6 +117,16 @@ func (r *Manager) Read() {
 	r.image.Missing = Missing(Needed(config), mariadbd.HasProgram)
 	r.events.Taken()
 	r.loop.Logger.Info("configuration read", "revision", config.Revision) // in the format it asks for
+}
+
+// build makes the member's configuration of a published one.
+func (r *Manager) build(config agentapi.NodeConfig) Output {
+	return Build(Input{
+		CPUFlags: r.image.CPUFlags,
+		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
+		Places: r.places, OpenSSLTool: mariadbd.HasProgram("openssl"), OldSocat: r.image.OldSocat,
+		OpenFiles: openFiles(),
+	})
 }
 
 // openFiles is how many files a program may open at most that this one starts.
