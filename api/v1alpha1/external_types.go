@@ -48,7 +48,8 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 	// credentialsSecretRef names a Secret in the cluster's namespace with the keys username and password. The account
-	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*, and REPLICATION SLAVE and BINLOG MONITOR with follow.
+	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*, and REPLICATION SLAVE, BINLOG MONITOR and SLAVE MONITOR
+	// with follow.
 	// Only the Jobs of the copy mount it, and with follow the database pods. You can delete it when the cluster has
 	// started, or no longer follows. Required with host.
 	// +optional

@@ -52,17 +52,22 @@ type OldServer struct {
 	// Followed is the last transaction of other servers that it has carried out, also while it follows none.
 	Followed string
 	ServerID uint64
-	// Upstream reports whether it carries out what another server writes.
-	Upstream bool
+	// Upstream is whose writes it carries out, "" for no one's, and Unknown why that is not known.
+	Upstream, Unknown string
 }
 
 // Old asks an old server what it is like.
 func Old(ctx context.Context, server *sql.DB) (o OldServer, err error) {
 	err = server.QueryRowContext(ctx, "SELECT @@version, @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos, "+
 		"@@GLOBAL.server_id").Scan(&o.Version, &o.Position, &o.Followed, &o.ServerID)
-	if err == nil {
-		o.Upstream, err = Upstream(ctx, server)
+	if err != nil {
+		return o, err
 	}
+	u, err := AskUpstream(ctx, server)
+	if code(err) == errPrivilege {
+		o.Unknown, err = err.Error(), nil
+	}
+	o.Upstream = u.String()
 	return o, err
 }
 
@@ -81,9 +86,12 @@ func (b Back) Refuses(o OldServer) (why []string) {
 		why = append(why, fmt.Sprintf("it has written since the cutover: its position is %s, and the cluster has its "+
 			"transactions up to %s. What came after would be on the old server only", o.Position, b.GTID))
 	}
-	if o.Upstream {
-		why = append(why, "it is a replica already, or a node of a Galera cluster: run STOP SLAVE and RESET SLAVE ALL "+
-			"there, if it is to follow this cluster instead")
+	if o.Unknown != "" {
+		why = append(why, "whether it is a replica already is not known: "+o.Unknown)
+	}
+	if o.Upstream != "" {
+		why = append(why, "it is "+o.Upstream+" already: run STOP SLAVE and RESET SLAVE ALL there, if it is to follow this "+
+			"cluster instead")
 	}
 	if _, _, server := origin(b.Own); server == o.ServerID {
 		why = append(why, fmt.Sprintf("its server_id is that of the cluster's nodes, %d: give it another one", server))

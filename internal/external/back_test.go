@@ -37,12 +37,13 @@ func TestBackRefuses(t *testing.T) {
 		edit func(o *OldServer)
 		says string
 	}{
-		"it is as it was":    {func(*OldServer) {}, ""},
-		"it has written":     {func(o *OldServer) { o.Position = "0-1-4712,3-9-2" }, "up to 3-9-2,0-1-4711"},
-		"it lacks something": {func(o *OldServer) { o.Position = "0-1-4711" }, "has written"},
-		"it is a replica":    {func(o *OldServer) { o.Upstream = true }, "STOP SLAVE"},
+		"it is as it was":     {func(*OldServer) {}, ""},
+		"it has written":      {func(o *OldServer) { o.Position = "0-1-4712,3-9-2" }, "up to 3-9-2,0-1-4711"},
+		"it lacks something":  {func(o *OldServer) { o.Position = "0-1-4711" }, "has written"},
+		"it is a replica":     {func(o *OldServer) { o.Upstream = "a replica of db:3306" }, "STOP SLAVE"},
+		"it may be a replica": {func(o *OldServer) { o.Unknown = "run there: GRANT" }, "not known: run there: GRANT"},
 		"it follows the cluster already": {func(o *OldServer) {
-			o.Followed, o.Position, o.Upstream = "0-1-4711,1048576-1048576-9", "0-1-4711,1048576-1048576-9,3-9-2", true
+			o.Followed, o.Position, o.Upstream = "0-1-4711,1048576-1048576-9", "0-1-4711,1048576-1048576-9,3-9-2", "a replica"
 		}, "START SLAVE"},
 		"it has followed it, and does not any more": {func(o *OldServer) {
 			o.Followed = "0-1-4711,3-9-2,1048576-1048576-8"

@@ -33,11 +33,11 @@ type Facts struct {
 	// GTID is its position, "" without a binary log, and BinlogFormat its binlog_format.
 	GTID, BinlogFormat string
 	// Filtered are the databases of binlog_do_db and binlog_ignore_db. XA is how many XA transactions it has begun since
-	// its start, and those that are prepared. Both are asked for with Follow only.
+	// its start, and those that are prepared.
 	Filtered []string
 	XA       int64
-	// Upstream reports whether it carries out what other servers write, LogsUpstream whether its binary log has that.
-	Upstream, LogsUpstream bool
+	// Upstream is what it carries out of other servers' writes. It is asked for with Follow only, as the two before.
+	Upstream Upstream
 	// Follow reports whether the cluster is to go on with the source's transactions.
 	Follow bool
 }
@@ -46,7 +46,8 @@ type Facts struct {
 var privileges = []string{"SELECT", "RELOAD", "SHOW VIEW", "TRIGGER", "EVENT"}
 
 // channelPrivileges are what it needs to be followed as well, by the names that information_schema gives them: for the
-// channel, and to see what the binary log leaves out.
+// channel, and to see what the binary log leaves out. Whether the source is a replica is asked for as well
+// (monitorPrivilege).
 var channelPrivileges = []string{"REPLICATION SLAVE", "BINLOG MONITOR"}
 
 // Ask reads the facts.
@@ -69,7 +70,7 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 		}
 		return f, err
 	}
-	if f.Lacking, err = lacking(ctx, c, o.Follow); err != nil || len(f.Lacking) > 0 {
+	if f.Lacking, err = lacking(ctx, c, f.Version, o.Follow); err != nil || len(f.Lacking) > 0 {
 		if err != nil {
 			err = ofSource("asking for the account's privileges", err)
 		}
@@ -82,12 +83,9 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 }
 
 func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
-	binlog := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format, @@GLOBAL.log_slave_updates")
-	err := binlog.Scan(&f.GTID, &f.BinlogFormat, &f.LogsUpstream)
+	binlog := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format")
+	err := binlog.Scan(&f.GTID, &f.BinlogFormat)
 	if err != nil {
-		return err
-	}
-	if f.Upstream, err = Upstream(ctx, c); err != nil {
 		return err
 	}
 	if f.Follow {
@@ -117,8 +115,11 @@ func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
 }
 
 // askLog reads what the source's transactions may lack, or have, that a follower must know.
-func (f *Facts) askLog(ctx context.Context, c *sql.Conn) error {
-	err := eachNamed(ctx, c, "SHOW MASTER STATUS", func(v map[string]sql.NullString) {
+func (f *Facts) askLog(ctx context.Context, c *sql.Conn) (err error) {
+	if f.Upstream, err = askUpstream(ctx, c); err != nil {
+		return err
+	}
+	err = eachNamed(ctx, c, "SHOW MASTER STATUS", func(v map[string]sql.NullString) {
 		for _, column := range []string{"binlog_do_db", "binlog_ignore_db"} {
 			if v[column].String != "" {
 				f.Filtered = append(f.Filtered, column+"="+v[column].String)
@@ -158,7 +159,7 @@ func databasesOf(ctx context.Context, c *sql.Conn, wanted []string) (found, miss
 
 // lacking returns the privileges on everything that the account does not have. An account that sees some tables only
 // would not know of the others.
-func lacking(ctx context.Context, c *sql.Conn, follow bool) (out []string, err error) {
+func lacking(ctx context.Context, c *sql.Conn, version string, follow bool) (out []string, err error) {
 	have := map[string]bool{}
 	err = each(ctx, c, "SELECT privilege_type FROM information_schema.user_privileges WHERE grantee = CONCAT('\\'', "+
 		"LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), "+
@@ -170,6 +171,11 @@ func lacking(ctx context.Context, c *sql.Conn, follow bool) (out []string, err e
 	for _, p := range needed {
 		if !have[p] {
 			out = append(out, p)
+		}
+	}
+	if err == nil && follow {
+		if _, err = channelsOf(ctx, c); code(err) == errPrivilege {
+			return append(out, monitorPrivilege(version)), nil
 		}
 	}
 	return out, err
@@ -190,14 +196,4 @@ func Inspect(ctx context.Context, source *sql.DB, o Options, w Wanted) (*task.So
 		out.Bytes += table.Bytes
 	}
 	return &out, nil
-}
-
-// Upstream reports whether a server carries out what other servers write: it is a replica, or a node of a Galera
-// cluster.
-func Upstream(ctx context.Context, server interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}) (does bool, err error) {
-	err = server.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.GLOBAL_STATUS WHERE "+
-		"variable_name IN ('SLAVES_RUNNING', 'WSREP_CLUSTER_SIZE') AND CAST(variable_value AS SIGNED) > 0").Scan(&does)
-	return does, err
 }

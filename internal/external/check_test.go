@@ -59,11 +59,19 @@ func TestCheck(t *testing.T) {
 			[]string{BinaryLogMissing}, "log_bin"},
 		"followed, with a log of statements": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat = true, "0-1-7", "MIXED" },
 			[]string{BinaryLogFormat}, "MIXED"},
-		"followed, a replica": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat, f.Upstream = true, "0-1-7", "ROW", true },
-			[]string{BinaryLogIncomplete}, "log_slave_updates"},
+		"followed, a replica": {func(f *Facts) {
+			f.Follow, f.GTID, f.BinlogFormat, f.Upstream = true, "0-1-7", "ROW", replica(false)
+		}, []string{BinaryLogIncomplete}, "log_slave_updates"},
 		"followed, a replica that logs everything": {func(f *Facts) {
-			f.Follow, f.GTID, f.BinlogFormat, f.Upstream, f.LogsUpstream = true, "0-1-7", "ROW", true, true
+			f.Follow, f.GTID, f.BinlogFormat, f.Upstream = true, "0-1-7", "ROW", replica(true)
 		}, nil, ""},
+		"followed, a replica whose threads are stopped": {func(f *Facts) {
+			f.Follow, f.GTID, f.BinlogFormat, f.Upstream = true, "0-1-7", "ROW", replica(false)
+			f.Upstream.Channels[0].IO, f.Upstream.Channels[0].SQL = "No", "No"
+		}, []string{BinaryLogIncomplete}, "if it is no longer a replica, run there: RESET SLAVE ALL"},
+		"followed, a node": {func(f *Facts) {
+			f.Follow, f.GTID, f.BinlogFormat, f.Upstream = true, "0-1-7", "ROW", Upstream{Galera: &GaleraNode{}}
+		}, []string{BinaryLogIncomplete}, "a node of a Galera cluster, and its"},
 		"followed, with a log of some databases": {func(f *Facts) {
 			f.Follow, f.GTID, f.BinlogFormat, f.Filtered = true, "0-1-7", "ROW", []string{"binlog_do_db=shop"}
 		}, []string{BinaryLogFiltered}, "binlog_do_db=shop"},

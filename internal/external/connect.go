@@ -162,6 +162,8 @@ const (
 	errDiskFull        = 1021
 	errTableFull       = 1114
 	errPacketTooLarge  = 1153
+	errNodeNotReady    = 1047
+	errPrivilege       = 1227
 )
 
 // code is the number of a server's error, 0 for other errors.

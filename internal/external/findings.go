@@ -219,10 +219,10 @@ func checkBinaryLog(f Facts) (out []task.Finding) {
 			"since the source's start, or prepared now), which a Galera node cannot apply: end that, commit or roll back what "+
 			"XA RECOVER shows, and restart the source, or copy it without follow", f.XA)})
 	}
-	if f.Upstream && !f.LogsUpstream {
-		out = append(out, task.Finding{Name: BinaryLogIncomplete, Message: "the source is a replica or a node of a Galera " +
-			"cluster, and its binary log lacks what other servers write: set log_slave_updates in its option file, and " +
-			"restart it, or follow the server that is written to"})
+	if of := f.Upstream.String(); of != "" && !f.Upstream.Logs {
+		out = append(out, task.Finding{Name: BinaryLogIncomplete, Message: "the source is " + of + ", and its binary log " +
+			"lacks what other servers write: set log_slave_updates in its option file, and restart it, or follow the server " +
+			"that is written to" + ifUnused(f.Upstream.Channels)})
 	}
 	return out
 }

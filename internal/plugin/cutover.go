@@ -12,19 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/external"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // cutovers is the command cutover.
 type cutovers struct{ *env }
 
-const (
-	// maxLag is how many seconds a cluster may be behind its source when a cutover begins.
-	maxLag = 1
-	// quietFor is for how long a source that is not read-only must have written nothing.
-	quietFor = 5 * time.Second
-)
+// maxLag is how many seconds a cluster may be behind its source when a cutover begins.
+const maxLag = 1
 
 // command ends that a cluster follows a source.
 func (e cutovers) command() *cobra.Command {
@@ -53,8 +48,8 @@ func (e cutovers) command() *cobra.Command {
 	}
 	c.Flags().DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long each step may take")
 	c.Flags().BoolVar(&f.stopped, "writes-stopped", false,
-		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 "+
-			"seconds")
+		"nothing writes any more, neither to the server nor to one that it replicates from: do not make it read-only, and "+
+			"wait until it has applied what it has received, and nothing has come for 5 seconds")
 	c.Flags().BoolVar(&f.loss, "accept-loss", false,
 		"give up what an archive that is followed does not have (spec.replicaOf)")
 	c.Flags().BoolVar(&f.unrecorded, "without-record", false,
@@ -119,6 +114,11 @@ func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *compa
 			return err
 		}
 		defer func() { _ = source.Close() }()
+		if !o.only { // before a comparison that takes hours
+			if err := upstream(ctx, source, f.stopped); err != nil {
+				return err
+			}
+		}
 		if !o.skip {
 			if err := o.run(ctx, c, source, f.timeout); err != nil || o.only {
 				return err
@@ -187,13 +187,8 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 	}
 	made := false
 	if !f.stopped {
-		upstream, err := external.Upstream(ctx, source)
-		switch {
-		case err != nil:
-			return fmt.Errorf("asking the source whether it is a replica: %w", err)
-		case upstream:
-			return errors.New("the source is a replica, or a node of a Galera cluster: read_only there does not end what " +
-				"other servers write. End all writes, also on the other servers, then add --writes-stopped; nothing was changed")
+		if err := upstream(ctx, source, f.stopped); err != nil {
+			return err
 		}
 		if made, err = e.readOnly(ctx, source, f.timeout); err != nil {
 			return err
@@ -209,7 +204,11 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 		}
 		err = fmt.Errorf("%w; the source accepts writes again", err)
 	}()
-	last, err := lastPosition(ctx, source, f.stopped, f.timeout)
+	end := lastPosition
+	if f.stopped {
+		end = e.quietPosition
+	}
+	last, err := end(ctx, c.Name, source, f.timeout)
 	if err != nil {
 		return err
 	}
@@ -251,12 +250,8 @@ func (e cutovers) readOnly(ctx context.Context, source *sql.DB, timeout time.Dur
 	}
 }
 
-// lastPosition is the source's position, once it does not change any more.
-func lastPosition(ctx context.Context, source *sql.DB, stopped bool, timeout time.Duration) (string, error) {
-	pause := 200 * time.Millisecond
-	if stopped {
-		pause = quietFor
-	}
+// lastPosition is the position of a source that is read-only, once it does not change any more.
+func lastPosition(ctx context.Context, _ string, source *sql.DB, timeout time.Duration) (string, error) {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	before := ""
@@ -266,14 +261,14 @@ func lastPosition(ctx context.Context, source *sql.DB, stopped bool, timeout tim
 			return "", fmt.Errorf("reading the source's position: %w", err)
 		}
 		if now == "" {
-			return "", errors.New("the source has no binary log any more")
+			return "", errNoBinaryLog
 		}
 		if now == before {
 			return strings.ReplaceAll(now, " ", ""), nil
 		}
 		before = now
 		select {
-		case <-time.After(pause):
+		case <-time.After(200 * time.Millisecond):
 		case <-within.Done():
 			return "", errors.New("the source goes on writing: stop what writes there, accounts with READ ONLY ADMIN included")
 		}

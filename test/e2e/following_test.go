@@ -217,8 +217,8 @@ func followingSource(ctx SpecContext, ns string) *harness.ForeignServer {
 		"CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(64))", "CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT)",
 		"INSERT INTO shop.counter VALUES (1, 0)", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON shop.* TO app",
 		"CREATE USER mover IDENTIFIED BY 'secret'",
-		"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, READ_ONLY ADMIN ON *.* "+
-			"TO mover")).To(Succeed())
+		"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR, "+
+			"READ_ONLY ADMIN ON *.* TO mover")).To(Succeed())
 	Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"},
 		StringData: map[string]string{"username": "mover", "password": "secret"}})).To(Succeed())
 	return old
