@@ -14,11 +14,13 @@ import (
 const (
 	jobTime     = 7500 * time.Millisecond // a Job's pod, its proof, and its end
 	clusterTime = 10 * time.Second
-	nodeTime    = 10 * time.Second // each node of a private cluster
-	changeTime  = 4 * time.Second  // another policy
-	restartTime = 5 * time.Second  // one node
-	joinTime    = 20 * time.Second // a full copy, besides its bytes
-	writeRate   = 20e6             // bytes per second of test data, and of a full copy
+	nodeTime    = 10 * time.Second        // each node of a private cluster
+	changeTime  = 5400 * time.Millisecond // another policy
+	restartTime = 5 * time.Second         // one node
+	joinTime    = 20 * time.Second        // a node that was away, besides what it has to get
+	copyTime    = 10 * time.Second        // a full copy, besides its bytes
+	writeRate   = 20e6                    // bytes per second of test data
+	copyRate    = 50e6                    // bytes per second of a full copy
 	// proxiedTime is what a connection takes through a PoolingProxy, which keeps its own to the database open.
 	proxiedTime = 500 * time.Microsecond
 	plainTime   = 1100 * time.Microsecond // a connection without TLS
@@ -43,7 +45,7 @@ func Estimate(s *v1alpha1.GaleraBenchmarkSpec) time.Duration {
 		own = t.TLS
 	}
 	for _, d := range dataSets(s) {
-		all += jobTime + ofBytes(Bytes(d))
+		all += jobTime + ofBytes(Bytes(d), writeRate)
 	}
 	last := Run{}
 	for _, r := range Runs(s) {
@@ -59,8 +61,8 @@ func Estimate(s *v1alpha1.GaleraBenchmarkSpec) time.Duration {
 	return all.Round(time.Second)
 }
 
-func ofBytes(n int64) time.Duration {
-	return time.Duration(float64(n) / writeRate * float64(time.Second))
+func ofBytes(n int64, rate float64) time.Duration {
+	return time.Duration(float64(n) / rate * float64(time.Second))
 }
 
 // Duration is how long the measured part of a cell runs, unless a number of operations ends it; of a cipher it is the
@@ -96,7 +98,7 @@ func window(c Cell, tls v1alpha1.TLSSpec) time.Duration {
 	case result.KindOperation:
 		return operationTime(c.Operation)
 	case result.KindTransfer:
-		return BaseSeconds*time.Second + joinTime + ofBytes(Bytes(DataSet(c)))
+		return BaseSeconds*time.Second + copyTime + ofBytes(Bytes(DataSet(c)), copyRate)
 	case result.KindCipher:
 		return time.Duration(len(result.CipherFigures)) * Duration(c)
 	}

@@ -72,8 +72,9 @@ func TestEstimateOfRestarts(t *testing.T) {
 		Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{
 			Methods: []string{"Rsync"}, Parallel: []int32{1}, CPUAcceleration: []string{"On"}}}}}
 	one := Estimate(s)
-	run := jobTime + BaseSeconds*time.Second + joinTime
-	if want := (clusterTime + 3*nodeTime + jobTime + 2*run).Round(time.Second); one != want {
+	run := jobTime + BaseSeconds*time.Second + copyTime
+	all := clusterTime + 3*nodeTime + jobTime + 2*run
+	if want := all.Round(time.Second); one != want {
 		t.Errorf("one arm: %s, want %s", one, want)
 	}
 	s.Workloads[0].StateTransfer.CPUAcceleration = []string{"Off"}
@@ -82,7 +83,7 @@ func TestEstimateOfRestarts(t *testing.T) {
 	}
 	s.Arms = append(s.Arms, v1alpha1.BenchmarkArm{Name: "b"})
 	s.Workloads[0].StateTransfer.CPUAcceleration = []string{"On"}
-	if got, want := Estimate(s), one+2*run+4*(changeTime+3*restartTime); got != want {
+	if got, want := Estimate(s), (all + 2*run + 4*(changeTime+3*restartTime)).Round(time.Second); got != want {
 		t.Errorf("two arms: %s, want %s", got, want)
 	}
 }
