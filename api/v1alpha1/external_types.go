@@ -314,7 +314,7 @@ func (c *GaleraCluster) Source() *BootstrapExternal {
 	case Rejoins(c):
 		return nil
 	case c.Spec.ReplicaOf != nil:
-		return c.archiveSource()
+		return archiveSource(c)
 	}
 	if c.Spec.BootstrapFrom == nil || c.Spec.BootstrapFrom.External == nil || !c.Spec.BootstrapFrom.External.Follow {
 		return nil

@@ -65,7 +65,7 @@ func (c *GaleraCluster) OwnCutover() bool {
 }
 
 // OwnSwitch reports whether spec.switchSite is this cluster's, and not that of one before it with the same manifest.
-func (c *GaleraCluster) OwnSwitch() bool {
+func OwnSwitch(c *GaleraCluster) bool {
 	return c.Spec.SwitchSite != nil && isNamed(c, c.Spec.SwitchSite.UID)
 }
 

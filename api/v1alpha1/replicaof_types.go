@@ -160,7 +160,7 @@ func (c *GaleraCluster) BootstrapField() string {
 }
 
 // archiveSource is the server that offers the archive to the cluster's own nodes.
-func (c *GaleraCluster) archiveSource() *BootstrapExternal {
+func archiveSource(c *GaleraCluster) *BootstrapExternal {
 	secret := LocalName{Name: c.SourceName()}
 	return &BootstrapExternal{Host: c.SourceName() + "." + c.Namespace + ".svc", Port: SourcePort,
 		CredentialsSecretRef: secret, TLS: &ExternalTLS{CASecretRef: secret, Verify: VerifyIdentity}, Follow: true}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func promotionRefused(in Input) *validate.Problem {
 	c := in.cluster()
 	r := c.Status.Replication
 	if c.Spec.Cutover == nil {
-		return orphaned(c)
+		return cmp.Or(orphaned(c), replacedUnknown(c))
 	}
 	if c.TakesOver() {
 		return nil
@@ -166,6 +167,30 @@ func patchCutover(c *v1alpha1.GaleraCluster, fields string) string {
 func refuses(in Input, member string) bool {
 	r := in.report(member)
 	return r != nil && r.Refuses
+}
+
+// ReplacedUnknown returns what to do with a cluster that is to follow the one which has taken over from it, and that has
+// lost whether it was emptied for that: its data may be its own. It returns "" for any other cluster.
+func ReplacedUnknown(c *v1alpha1.GaleraCluster) string {
+	r := c.Spec.ReplicaOf
+	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || c.Status.ClusterUUID == "" || c.Status.Restore != nil ||
+		v1alpha1.Replaced(c) != "" {
+		return ""
+	}
+	return fmt.Sprintf("whether the data of before %s took over were replaced is not known: the status of this cluster and "+
+		"the configuration of its nodes were lost. It accepts no writes. Its data may have transactions that %s/%s lacks: "+
+		"compare the two, then delete this cluster, and create it anew without spec.replicaOf.replaces. If the other one is "+
+		"lost for good, make a GaleraBackup of this cluster, and create a new one with spec.bootstrapFrom.backup", r.Replaces,
+		cmp.Or(r.Cluster.Namespace, c.Namespace), cmp.Or(r.Cluster.Name, c.Name))
+}
+
+// replacedUnknown reports a cluster whose data may be its own, or those of the cluster that has taken over. Of one that
+// is superseded that is reported.
+func replacedUnknown(c *v1alpha1.GaleraCluster) *validate.Problem {
+	if why := ReplacedUnknown(c); why != "" && !c.Superseded() {
+		return blocking(v1alpha1.ReasonSuperseded, why)
+	}
+	return nil
 }
 
 // rejoining is what a cluster waits for that is to follow the one which has taken over.

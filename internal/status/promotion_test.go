@@ -178,6 +178,41 @@ func TestRecordable(t *testing.T) {
 	}
 }
 
+// TestReplacedUnknown: a cluster that was to be emptied, and has lost whether it was, is reported, since its data may be
+// its own.
+func TestReplacedUnknown(t *testing.T) {
+	const replaces = "4-bbbbbbbb"
+	for name, tc := range map[string]struct {
+		change func(c *v1alpha1.GaleraCluster)
+		says   string
+	}{
+		"nothing is left":    {says: "Its data may have transactions that site/standby lacks"},
+		"it follows another": {change: func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf.Replaces = "" }},
+		"it has not begun":   {change: func(c *v1alpha1.GaleraCluster) { c.Status.ClusterUUID = "" }},
+		"its copy is known":  {change: func(c *v1alpha1.GaleraCluster) { c.Status.Restore = &v1alpha1.RestoreStatus{} }},
+		"its identity shows that it was emptied": {change: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Identity = v1alpha1.IdentityAfter(c, replaces)
+		}},
+		"it is about to be emptied": {change: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Superseded = &v1alpha1.SupersededStatus{ID: replaces}
+		}},
+	} {
+		in := healthy()
+		c := in.Facts.Cluster
+		c.UID, c.Status.ClusterUUID, c.Status.Identity = "u", "6b4c1a52-0000-11f0-a000-000000000001", "u"
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: replaces,
+			Cluster: v1alpha1.ReplicatedCluster{Namespace: "site", Name: "standby"}}
+		if tc.change != nil {
+			tc.change(c)
+		}
+		reason := ""
+		if tc.says != "" {
+			reason = v1alpha1.ReasonSuperseded
+		}
+		reports(t, name, promotionRefused(in), reason, tc.says)
+	}
+}
+
 // TestAcceptsAfter: once a cluster takes over, nodes may accept writes: it does so whatever becomes of the record, for
 // that very transaction.
 func TestAcceptsAfter(t *testing.T) {

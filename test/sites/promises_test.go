@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // truth is what no part of the world knows as a whole.
@@ -205,6 +206,8 @@ func (w *world) uncounted() string {
 		}
 		lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions
 		switch {
+		case of == nil && status.ReplacedUnknown(first.c) != "" && w.successor(first.c) == s && stalled(first):
+			continue
 		case of == nil || !first.c.Superseded():
 			return fmt.Sprintf("%s has taken over, and the first cluster does not report it", s.c.Namespace)
 		case of.UID != string(s.c.UID):

@@ -301,10 +301,8 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster, s *v1
 // unnamed is why an archive is not served whose chain is not known any more.
 func unnamed(c *v1alpha1.GaleraCluster) string {
 	const lost = "status.restore does not name the chain of the archive any more that the cluster began with"
-	if c.Spec.Cutover == nil && c.Spec.ReplicaOf != nil && c.Spec.ReplicaOf.Replaces != "" {
-		return lost + ", so that it cannot be served anew. Whether its data of before " + c.Spec.ReplicaOf.Replaces +
-			" has taken over were replaced is not known: keep them until you have compared them, then create it anew without " +
-			"spec.replicaOf.replaces"
+	if why := status.ReplacedUnknown(c); why != "" {
+		return lost + ", so that it cannot be served anew; and " + why
 	}
 	if c.Spec.Cutover == nil {
 		return lost + ", so that it cannot be served anew. No application has written to this cluster: create it anew, or " +

@@ -32,7 +32,7 @@ func Urgent(s *v1alpha1.SwitchSiteStatus) bool {
 // it. A token that was given once is taken back only by the store: the other cluster may have used it.
 func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 	s := c.Status.SwitchSite
-	gone := s != nil && (!c.OwnSwitch() || c.Spec.SwitchSite.To != s.To)
+	gone := s != nil && (!v1alpha1.OwnSwitch(c) || c.Spec.SwitchSite.To != s.To)
 	switch {
 	case s == nil || s.Phase == v1alpha1.SwitchTakenBack:
 		beginSwitch(c, f)
@@ -100,7 +100,7 @@ func beginSwitch(c *v1alpha1.GaleraCluster, f Facts) {
 		next.Number = max(next.Number, before.Number+1)
 	}
 	switch why := f.unread(); {
-	case !c.OwnSwitch():
+	case !v1alpha1.OwnSwitch(c):
 		next.Message = fmt.Sprintf("it is that of another cluster, which has had the same manifest, or of before this one "+
 			"has begun anew to follow another one: its uid is %q, and would have to be %s", asked.UID, v1alpha1.RequestUID(c))
 	case f.Store == nil || f.Store.Spec.SingleWriter:
