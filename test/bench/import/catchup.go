@@ -41,8 +41,9 @@ func (w *world) startNode(ctx context.Context) error {
 
 var transactions = regexp.MustCompile(`transactions:\s+(\d+)\s+\(([\d.]+) per sec`)
 
-// catchUp has the source written to while no channel runs, and then the node apply that.
-func (w *world) catchUp(ctx context.Context) (written, applied float64, err error) {
+// catchUp has the source written to while no channel runs, and then the node apply that, with one thread or so many
+// parallel ones.
+func (w *world) catchUp(ctx context.Context, appliers int) (written, applied float64, err error) {
 	if w.node == "" {
 		if err := w.startNode(ctx); err != nil {
 			return 0, 0, err
@@ -68,6 +69,9 @@ func (w *world) catchUp(ctx context.Context) (written, applied float64, err erro
 	}
 	position, err := w.query(ctx, w.source, "/tmp/s", "SELECT @@gtid_binlog_pos")
 	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := w.query(ctx, w.node, "/tmp/s", fmt.Sprint("SET GLOBAL slave_parallel_threads = ", appliers)); err != nil {
 		return 0, 0, err
 	}
 	from := time.Now()

@@ -80,17 +80,35 @@ func measure(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	if o.turn > 0 {
-		for range o.rounds {
-			written, applied, err := w.catchUp(ctx)
-			if err != nil {
-				return fmt.Errorf("catching up: %w", err)
-			}
-			f.add("written on the source, applied on the node: transactions/s", 0, written)
-			f.add("written on the source, applied on the node: transactions/s", 1, applied)
+	for round := range o.rounds {
+		if err := w.catchUpBoth(ctx, round, f); err != nil {
+			return fmt.Errorf("catching up: %w", err)
 		}
 	}
 	f.print(w)
+	return nil
+}
+
+// parallelAppliers is how many threads apply in the turn that has more than one.
+const parallelAppliers = 4
+
+// catchUpBoth has the node catch up with one thread and with several, and begins with the other one in each round.
+func (w *world) catchUpBoth(ctx context.Context, round int, f figures) error {
+	if w.turn == 0 {
+		return nil
+	}
+	for i := range 2 {
+		appliers, name := 0, "written on the source, applied on the node: transactions/s"
+		if (i+round)%2 == 1 {
+			appliers, name = parallelAppliers, fmt.Sprintf("the same, with %d parallel appliers", parallelAppliers)
+		}
+		written, applied, err := w.catchUp(ctx, appliers)
+		if err != nil {
+			return err
+		}
+		f.add(name, 0, written)
+		f.add(name, 1, applied)
+	}
 	return nil
 }
 
