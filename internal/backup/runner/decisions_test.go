@@ -91,6 +91,17 @@ func TestThroughUnknown(t *testing.T) {
 	if through, err := w.through(t.Context()); err != nil || through != (binlog.Through{}) {
 		t.Errorf("none is stored: %+v, %v", through, err)
 	}
+	overwriteThrough := func(text string) {
+		if err := store.Write(t.Context(), bucket, path.Join(w.dir, binlog.ThroughName), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"", "{", `{"segment":7,"time":"x"}`} {
+		overwriteThrough(text)
+		if through, err := w.through(t.Context()); err != nil || through != (binlog.Through{}) {
+			t.Errorf("%q: %+v, %v", text, through, err)
+		}
+	}
 	if err := bucket.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -245,6 +245,7 @@ func (w *walk) heads(ctx context.Context, numbers []uint64) ([]binlog.Head, erro
 	return out, err
 }
 
+// through is until when nothing was written. One that cannot be read states nothing, as for the archiver.
 func (w *walk) through(ctx context.Context) (t binlog.Through, err error) {
 	text, err := w.bucket.ReadAll(ctx, path.Join(w.dir, binlog.ThroughName))
 	switch {
@@ -253,7 +254,10 @@ func (w *walk) through(ctx context.Context) (t binlog.Through, err error) {
 	case err != nil:
 		return t, stored("an object could not be read", err)
 	}
-	return t, json.Unmarshal(text, &t)
+	if json.Unmarshal(text, &t) != nil {
+		return binlog.Through{}, nil
+	}
+	return t, nil
 }
 
 // readBase is what the restored copy itself says of its position: the files of mariadb-backup.
