@@ -198,8 +198,9 @@ func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, 
 	if p.Reason == "" && err == nil {
 		p = restoration.Moved(b.Status.Store, s.Store, "import the backup again, and name the new GaleraBackup")
 	}
-	if p.Reason == "" && err == nil && backup == nil {
+	if p.Reason == "" && err == nil {
 		s.Known, err = known(ctx, kube, c.Namespace, s.Store)
+		s.Find.Damaged = s.Damaged()
 	}
 	return s, p, err
 }

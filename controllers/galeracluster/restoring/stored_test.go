@@ -64,6 +64,34 @@ func TestStored(t *testing.T) {
 	}
 }
 
+// TestStoredDamaged: the Job that looks for a backup knows which one a test has found damaged, and a backup that is
+// named is known to be damaged, too.
+func TestStoredDamaged(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"}}
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+		Status: metav1.ConditionTrue})
+	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "b2"}}
+	b.Spec.StoreRef.Name = "offsite"
+	b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: "i2", Directory: "demo/shop/1",
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse,
+			Reason: v1alpha1.ReasonBackupDamaged}}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s, b).Build()
+	into := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+	from := &v1alpha1.BootstrapStore{Name: "offsite"}
+	found, _, err := Stored(t.Context(), kube, into, nil, from, "spec.from")
+	if err != nil || len(found.Find.Damaged) != 1 || found.Find.Damaged[0] != "demo/shop/1/i2" {
+		t.Errorf("by the store: %+v, %v", found, err)
+	}
+	found, _, err = Stored(t.Context(), kube, into, &v1alpha1.LocalName{Name: "b2"}, nil, "spec.from")
+	if err != nil || len(found.Find.Damaged) != 0 || found.Caution("demo/shop/1", "i2", false) == "" {
+		t.Errorf("by name: %+v, %v", found, err)
+	}
+}
+
 // TestTask: the Job of a member restores the backup that was found, and no other one of its ID.
 func TestTask(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{}

@@ -42,15 +42,25 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 // locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point
 // in time.
 func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *task.Replay, error) {
-	found, err := list(ctx, bucket, t.Dir)
+	all, err := list(ctx, bucket, t.Dir)
 	if err != nil {
 		return "", nil, stored("the backups could not be listed", err)
 	}
-	if found, err = pick(found, t); err != nil {
+	found, err := pick(all, t)
+	if err != nil {
 		return "", nil, err
 	}
+	left := knownDamaged(all, t)
+	if len(found) == 0 && len(left) > 0 {
+		return "", nil, fatal(task.ReasonBackupDamaged, fmt.Errorf("the store has no other backup below %q: %w", t.Dir,
+			leftOut(left)))
+	}
 	if t.Target != nil {
-		return target(ctx, bucket, t, found)
+		base, r, err := target(ctx, bucket, t, found)
+		if reason, _ := explain(err); reason == task.ReasonPointInTimeUnavailable && len(left) > 0 {
+			err = fatal(reason, fmt.Errorf("%w; %w", err, leftOut(left)))
+		}
+		return base, r, err
 	}
 	if len(found) > 0 {
 		return path.Join(found[0].dir, found[0].id), nil, nil

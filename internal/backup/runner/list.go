@@ -202,7 +202,7 @@ func pick(found []place, t task.Find) ([]place, error) {
 				t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
 	}
 	if t.ID == "" {
-		found = withoutOrphans(found, t.Target != nil)
+		found = withoutOrphans(exclude(found, knownDamaged(found, t)), t.Target != nil)
 	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {

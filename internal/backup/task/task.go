@@ -151,6 +151,9 @@ type Find struct {
 	// After is the last transaction of another cluster that the one of the backup had followed before the archive began,
 	// "" for any archive: with a Target, one that began before is that of an earlier time in which it accepted writes.
 	After string `json:"after,omitempty"`
+	// Damaged are the directories, with the ID, of backups that a test has found damaged: without an ID none of them is
+	// taken, nor an increment of one.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // Replay applies the archive to a restored backup.

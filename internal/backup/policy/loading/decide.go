@@ -145,6 +145,8 @@ func finding(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	case f.Job.Done && f.Source.Exchanged(r.Backup) != "":
 		return failed(to, f, task.Result{Error: f.Source.Exchanged(r.Backup), Fatal: true,
 			Reason: v1alpha1.ReasonBackupDamaged})
+	case f.Job.Done && f.Source.FoundDamaged(r.Backup) != "":
+		return failed(to, f, task.Result{Error: f.Source.FoundDamaged(r.Backup), Reason: v1alpha1.ReasonBackupDamaged})
 	case f.Job.Done && r.Error == "" && r.Backup != nil:
 		to.Phase, to.ID, to.Directory, to.Store = v1alpha1.RestoreLoading, r.Backup.ID, r.Backup.Dir, f.storeName()
 		to.Location, to.Checksum, to.Replay = f.Job.Location, r.Backup.Checksum, restoration.FoundReplay(r.Replay)
@@ -215,7 +217,8 @@ func loading(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	d := waiting(to, f, Decision{Access: true, Load: f.Access.Reason == "", RequeueAfter: PollInterval})
 	switch {
 	case f.Job.Exists && f.Job.Waits == "", d.Load:
-		set(to, f, v1alpha1.ReasonRestoring, atWork(to, f.Restore), false)
+		set(to, f, v1alpha1.ReasonRestoring, atWork(to, f.Restore)+
+			f.Source.Caution(to.Directory, to.ID, to.Replay != nil), false)
 	case d.Access && f.Access.Reason != "" && !f.Job.Exists:
 		set(to, f, v1alpha1.ReasonAccessPreparing, f.Access.Message, f.Stuck)
 	}
@@ -250,6 +253,7 @@ func complete(to *v1alpha1.GaleraRestoreStatus, f Facts, l task.Loaded) {
 			message += fmt.Sprintf("; %s with a time before that left out", galera.Count(l.Late, "later transaction"))
 		}
 	}
+	message += f.Source.Caution(to.Directory, to.ID, to.Replay != nil)
 	if len(l.LeftOut) > 0 {
 		message += "; not restored: " + strings.Join(l.LeftOut, ", ")
 	}

@@ -114,6 +114,40 @@ func TestExchanged(t *testing.T) {
 	}
 }
 
+// TestFoundDamaged: a backup that a test has found damaged is not loaded from, unless it is named: the conditions state
+// that then.
+func TestFoundDamaged(t *testing.T) {
+	known := v1alpha1.GaleraBackup{Status: v1alpha1.GaleraBackupStatus{ID: "b1", Directory: "d"}}
+	known.Name, known.Status.Conditions = "n1", []metav1.Condition{{Type: v1alpha1.ConditionVerified,
+		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonBackupDamaged}}
+	for id, want := range map[string]string{"": v1alpha1.RestoreFinding, "b1": v1alpha1.RestoreLoading} {
+		s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreFinding, Attempts: 1}
+		next := func(r task.Result) string {
+			Decide(&s, facts(func(f *Facts) {
+				f.Job, f.Source.Known, f.Source.Find.ID = ended(r), []v1alpha1.GaleraBackup{known}, id
+				f.Job.Exists, f.Job.Done = true, r.Backup != nil || r.Loaded != nil
+			}))
+			return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete).Message
+		}
+		says := next(task.Result{Backup: &task.Stored{ID: "b1", Dir: "d"}})
+		if s.Phase != want || id == "" && (reason(s) != v1alpha1.ReasonBackupDamaged || !strings.Contains(says, "n1")) {
+			t.Errorf("%q: %+v", id, s)
+		}
+		if id == "" {
+			continue
+		}
+		for when, says := range map[string]string{"at work": next(task.Result{}),
+			"complete": next(task.Result{Loaded: &task.Loaded{ID: "b1", Tables: 1}})} {
+			if !strings.Contains(says, "damaged (GaleraBackup n1): its data may be incomplete") {
+				t.Errorf("%s: %s", when, says)
+			}
+		}
+		if s.Phase != v1alpha1.RestoreCompleted {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 func paused(f *Facts) { f.Cluster.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} }
 
 func wrongKey(f *Facts) {

@@ -2,6 +2,7 @@ package restoration
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ func TestCloning(t *testing.T) {
 			s.drop != tc.drop || (s.Find != nil) != tc.found {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if s.Find != nil && *s.Find != (task.Find{Dir: "dev/copy/u1", ID: "b1", Checksum: "c1"}) {
+		if s.Find != nil && !reflect.DeepEqual(*s.Find, task.Find{Dir: "dev/copy/u1", ID: "b1", Checksum: "c1"}) {
 			t.Errorf("%s: %+v", name, s.Find)
 		}
 		if s.Find == nil && s.Problem.Reason == "" && s.message == "" {

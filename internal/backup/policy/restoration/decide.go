@@ -76,6 +76,9 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case f.Find.Done && f.Source.Exchanged(f.Find.Result.Backup) != "":
 		return failed(s, f, task.Result{Error: f.Source.Exchanged(f.Find.Result.Backup), Fatal: true,
 			Reason: v1alpha1.ReasonBackupDamaged}, "")
+	case f.Find.Done && f.Source.FoundDamaged(f.Find.Result.Backup) != "":
+		return failed(s, f, task.Result{Error: f.Source.FoundDamaged(f.Find.Result.Backup),
+			Reason: v1alpha1.ReasonBackupDamaged}, "")
 	case f.Find.Done && f.Find.Result.Error == "" && f.Find.Result.Backup != nil:
 		b := f.Find.Result.Backup
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.Source.Store.Name,
@@ -83,7 +86,8 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		s.Location, s.Checksum, s.Replay = f.Find.Location, b.Checksum, FoundReplay(f.Find.Result.Replay)
 		// With the checksum: a volume that was filled with another backup of this ID is of another history, and refused.
 		s.History, s.ObservedGeneration = history(f.Cluster, b.ID+"/"+b.Checksum, s.Replay), f.Cluster.Generation
-		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(f.Cluster, s))
+		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s%s", describeSource(f.Cluster, s),
+			caution(s, f))
 		return Decision{RequeueAfter: time.Second}
 	case f.Find.Done:
 		return failed(s, f, f.Find.Result, "")
@@ -230,19 +234,24 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		if s.External != nil {
 			s.Message = describeImport(f.Cluster, s)
 		}
-		s.Message += eventsAfter(f.Cluster, s.Replay != nil)
+		s.Message += caution(s, f) + eventsAfter(f.Cluster, s.Replay != nil)
 		return Decision{}
 	case f.Blocker.Reason != "":
 		s.Reason, s.Message, d.Restore = f.Blocker.Reason, f.Blocker.Message, nil
 	case attemptPause(s, len(f.Members), f.Now) > 0:
 		d.Restore, d.RequeueAfter = nil, min(d.RequeueAfter, attemptPause(s, len(f.Members), f.Now))
 	case s.Reason == "":
-		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(f.Cluster, s),
-			len(s.Restored), len(f.Members), list(s.Restored))
+		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s%s", describeSource(f.Cluster, s),
+			len(s.Restored), len(f.Members), list(s.Restored), caution(s, f))
 	case len(d.Restore) > 0:
 		s.Reason = ""
 	}
 	return d
+}
+
+// caution is what a message adds about the backup that is restored.
+func caution(s *v1alpha1.RestoreStatus, f Facts) string {
+	return f.Source.Caution(s.Directory, s.ID, s.Replay != nil)
 }
 
 // eventsAfter returns what becomes of the scheduled events in the data: all nodes have them with the same status. A

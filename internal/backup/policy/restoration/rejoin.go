@@ -56,7 +56,7 @@ func missing(f ReseedFacts) string {
 	case location.Changed(o.Location, f.Source.Store) != "":
 		return "the store was changed while the backup was looked for"
 	}
-	return f.Source.Exchanged(f.Check.Result.Backup)
+	return cmp.Or(f.Source.Exchanged(f.Check.Result.Backup), f.Source.FoundDamaged(f.Check.Result.Backup))
 }
 
 // notRejoined is why a cluster that another one has taken over from is not emptied to follow that one, "" if it is.

@@ -104,6 +104,9 @@ func TestRejoins(t *testing.T) {
 		"the store has changed": {facts(func(f *ReseedFacts) {
 			f.Check.Location = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreVolume, Claim: "c"}
 		}), "was changed"},
+		"it was found damaged": {facts(func(f *ReseedFacts) {
+			f.Source.Known = []v1alpha1.GaleraBackup{foundDamaged(record("n1", "site/standby/bbbbbbbb", "b1", ""))}
+		}), "damaged (GaleraBackup n1); it is looked for again"},
 		"it is looked for": {facts(func(f *ReseedFacts) { f.Check.Done = false }), "looking for the backup"},
 	} {
 		f := rejoins()
