@@ -2,6 +2,7 @@ package restoration
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -219,8 +220,12 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	}
 	slices.Sort(s.Restored)
 	d.RequeueAfter = whileWaiting
+	have := restoredMembers(s, f)
 	switch {
-	case len(s.Restored) >= len(f.Members):
+	case len(have) == len(f.Members) && len(f.Busy) > 0: // also of a member that there is none of any more
+		s.Reason, s.Message = v1alpha1.ReasonRestoring, "waiting for an earlier attempt at the volume of "+
+			strings.Join(slices.Sorted(maps.Keys(f.Busy)), ", ")+" to end"
+	case len(have) == len(f.Members):
 		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.Now))
 		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on %s at %s", s.ID, s.Source, allVolumes(len(f.Members)),
 			s.Position)
@@ -242,11 +247,21 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		d.Restore, d.RequeueAfter = nil, min(d.RequeueAfter, attemptPause(s, len(f.Members), f.Now))
 	case s.Reason == "":
 		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s%s", describeSource(f.Cluster, s),
-			len(s.Restored), len(f.Members), list(s.Restored), caution(s, f))
+			len(have), len(f.Members), list(have), caution(s, f))
 	case len(d.Restore) > 0:
 		s.Reason = ""
 	}
 	return d
+}
+
+// restoredMembers are those of the present members whose volumes are filled: there may have been more of them.
+func restoredMembers(s *v1alpha1.RestoreStatus, f Facts) (out []string) {
+	for i := range f.Members {
+		if name := resources.PodName(f.Cluster, i); slices.Contains(s.Restored, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // caution is what a message adds about the backup that is restored.

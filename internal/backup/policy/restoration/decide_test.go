@@ -28,7 +28,7 @@ func in(phase string, changes ...func(*Facts)) Facts {
 	f := Facts{Now: noon, Cluster: &v1alpha1.GaleraCluster{}, Source: Source{Store: &v1alpha1.GaleraBackupStore{}},
 		Members: make([]outcome.Outcome, 3)}
 	f.Cluster.Namespace, f.Cluster.Name, f.Cluster.UID, f.Cluster.Generation = "demo", "shop", "u1", 4
-	f.Source.Store.Name = "offsite"
+	f.Source.Store.Name, f.Cluster.Spec.Replicas = "offsite", 3
 	if phase != "" {
 		f.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Phase: phase, ObservedGeneration: 4, ID: "b1", History: "new"}
 	}

@@ -2,6 +2,7 @@ package restoration
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -51,6 +52,35 @@ func TestLeftover(t *testing.T) {
 		if slices.Sort(names); !slices.Equal(names, want) || len(busy) != 1 || !busy["shop-2"] {
 			t.Errorf("%s: %v, busy %v", phase, names, busy)
 		}
+	}
+}
+
+// TestFewerReplicas: a restore whose cluster is given fewer replicas meanwhile is complete when the volumes of those
+// are filled, and no Job may fill another one any more.
+func TestFewerReplicas(t *testing.T) {
+	f := in(v1alpha1.RestoreRestoring, func(f *Facts) {
+		f.Cluster.Status.Restore.Restored = []string{"shop-1"}
+		f.Cluster.Status.Restore.Position = "new:8"
+		f.Cluster.Spec.Replicas, f.Members = 1, []outcome.Outcome{{Exists: true}}
+	})
+	c, s := f.Cluster, f.Cluster.Status.Restore
+	jobs := []batchv1.Job{filling(c, "shop-0", job.RestoreName(c, 0), ""), filling(c, "shop-2", job.RestoreName(c, 2), "")}
+	remove, busy := Leftover(c, jobs)
+	if len(remove) != 1 || remove[0].Name != jobs[1].Name || len(busy) != 1 || !busy["shop-2"] {
+		t.Errorf("%v, busy %v", remove, busy)
+	}
+	f.Busy = busy
+	if Decide(&c.Status, f); s.Phase != v1alpha1.RestoreRestoring || !strings.Contains(s.Message, ": 0 of 1 are done") {
+		t.Errorf("the volume is not filled: %+v", s)
+	}
+	f.Members[0] = restored("new:8")
+	if d := Decide(&c.Status, f); s.Phase != v1alpha1.RestoreRestoring || d.RequeueAfter == 0 ||
+		!strings.Contains(s.Message, "waiting for an earlier attempt at the volume of shop-2 to end") {
+		t.Errorf("a Job is at work: %+v", s)
+	}
+	f.Busy = nil
+	if Decide(&c.Status, f); s.Phase != v1alpha1.RestoreCompleted || !strings.Contains(s.Message, "on the volume at new:8") {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -15,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // volume is what a node's volume holds: nothing, or the data of a history, which a restore of a backup, and of the
@@ -61,12 +63,13 @@ func (s *simulated) outcome(name string) outcome.Outcome {
 func (s *simulated) pass() {
 	f := Facts{Cluster: s.cluster, Now: s.now, Source: Source{Store: &v1alpha1.GaleraBackupStore{}}}
 	if s.cluster.Status.Restore != nil {
+		f.Busy = s.tidy()
 		f.Find = s.outcome(job.FindName(s.cluster))
-		for i := range s.volumes {
+		for i := range int(s.cluster.Spec.Replicas) {
 			f.Members = append(f.Members, s.outcome(job.RestoreName(s.cluster, i)))
 		}
 	}
-	if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
+	if s.complete() {
 		return
 	}
 	next := s.cluster.Status.DeepCopy()
@@ -82,6 +85,32 @@ func (s *simulated) pass() {
 		r := s.cluster.Status.Restore
 		s.make(job.RestoreName(s.cluster, i), &jobRun{member: i, id: r.ID, history: r.History, replay: r.Replay.DeepCopy()})
 	}
+}
+
+// tidy removes the Jobs that are not needed any more. One that is at work goes when it has ended.
+func (s *simulated) tidy() map[string]bool {
+	var all []batchv1.Job
+	for name, j := range s.jobs {
+		end := batchv1.JobConditionType("")
+		if j.done {
+			end = batchv1.JobComplete
+		}
+		if j.member >= 0 {
+			all = append(all, filling(s.cluster, resources.PodName(s.cluster, j.member), name, end))
+		}
+	}
+	remove, busy := Leftover(s.cluster, all)
+	for _, j := range remove {
+		if s.jobs[j.Name].done {
+			delete(s.jobs, j.Name)
+		}
+	}
+	return busy
+}
+
+func (s *simulated) complete() bool {
+	r := s.cluster.Status.Restore
+	return r != nil && r.Phase == v1alpha1.RestoreCompleted
 }
 
 func (s *simulated) make(name string, j *jobRun) {
@@ -146,7 +175,7 @@ func (s *simulated) open() (names []string) {
 }
 
 // TestPromises: whatever is killed, forgotten or late, a restore is complete only when every volume holds the same
-// Backup in the same history; and once nothing is killed any more it comes to an end; one that was refused does when a
+// Backup in the same history, and no Job may fill one any more; and once nothing is killed any more it comes to an end; one that was refused does when a
 // user has made space.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -171,7 +200,12 @@ func TestPromises(t *testing.T) {
 					delete(s.jobs, rapid.SampledFrom(names).Draw(t, "job"))
 				}
 			},
-			"the spec is changed":      func(*rapid.T) { s.cluster.Generation++ },
+			"the spec is changed": func(*rapid.T) { s.cluster.Generation++ },
+			"replicas are changed": func(t *rapid.T) {
+				if !s.complete() {
+					s.cluster.Spec.Replicas = int32(rapid.IntRange(1, len(s.volumes)).Draw(t, "replicas")) //nolint:gosec // small
+				}
+			},
 			"the status is lost":       func(*rapid.T) { s.cluster.Status.Restore = nil },
 			"another backup is stored": func(*rapid.T) { s.latest = "b2" },
 			"a segment is archived": func(*rapid.T) {
@@ -180,8 +214,13 @@ func TestPromises(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
-					for i, v := range s.volumes {
+				if r := s.cluster.Status.Restore; s.complete() {
+					for name, j := range s.jobs {
+						if !j.done && j.member >= 0 {
+							t.Fatalf("complete, and %s may fill a volume", name)
+						}
+					}
+					for i, v := range s.volumes[:s.cluster.Spec.Replicas] {
 						if v != (volume{r.History, r.ID, reached(r.Replay)}) || r.Replay != nil && r.Replay.Reached != reached(r.Replay) {
 							t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s with %+v", i, v, r.ID, r.History,
 								r.Replay)
