@@ -127,6 +127,9 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 		return nil, ofSource("connecting", err)
 	}
 	defer func() { _ = from.Close() }()
+	if err := c.snapshot.of(ctx, from); err != nil {
+		return nil, ofSource("reading the accounts", err)
+	}
 	to, err := c.target.Conn(ctx)
 	if err != nil {
 		return nil, err

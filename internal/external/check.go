@@ -16,6 +16,8 @@ type Facts struct {
 	Version string
 	// LowerCase is its lower_case_table_names.
 	LowerCase int
+	// Servers are those that its host leads to: each connection has to lead to the same one.
+	Servers []string
 	// Lacking are the privileges that the account does not have. Without them nothing else is read: it would not be all.
 	Lacking []string
 	// Missing are databases that it does not have.
@@ -69,6 +71,9 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 			err = ofSource("asking for its version", err)
 		}
 		return f, err
+	}
+	if f.Servers, err = serversOf(ctx, source, max(1, o.Connections)+1); err != nil {
+		return f, ofSource("asking which server it is", err)
 	}
 	if f.Lacking, err = lacking(ctx, c, f.Version, o.Follow); err != nil || len(f.Lacking) > 0 {
 		if err != nil {

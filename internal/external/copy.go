@@ -159,7 +159,10 @@ func (c *copier) begin(ctx context.Context) error {
 		if c.snapshot, err = takeSnapshot(ctx, c.source, c.Connections); err != nil {
 			return err
 		}
-		if c.inventory, err = c.read(ctx, conn, databases); err != nil {
+		if err = c.snapshot.of(ctx, conn); err == nil {
+			c.inventory, err = c.read(ctx, conn, databases)
+		}
+		if err != nil {
 			c.snapshot.close()
 			return ofSource("reading the definitions", err)
 		}

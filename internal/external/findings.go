@@ -72,6 +72,11 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 		add(VersionUnsupported, err.Error())
 		return out
 	}
+	if len(f.Servers) > 1 {
+		add(HostNotOneServer, "the host leads to several servers, and a copy of parts of each would be of no moment: name "+
+			"one of them", f.Servers...)
+		return out
+	}
 	if later(f.Version, w.Version) {
 		add(VersionUnsupported, fmt.Sprintf("the source is MariaDB %s, and the cluster has %s: set its spec.image to that "+
 			"series or a later one", f.Version, w.Version))

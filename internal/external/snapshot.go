@@ -42,6 +42,8 @@ type snapshot struct {
 	conns []*sql.Conn
 	// gtid is the position of its binary log at that moment, "" when it has none.
 	gtid string
+	// server is the one that it is of.
+	server string
 	// locked is how long commits were blocked.
 	locked time.Duration
 }
@@ -101,7 +103,15 @@ func (s *snapshot) begin(ctx context.Context) error {
 	err := s.beginLocked(ctx, lock, rest, from)
 	_, end := lock.ExecContext(ctx, "BACKUP STAGE END")
 	s.locked = time.Since(from)
-	return errors.Join(err, end)
+	if err = errors.Join(err, end); err != nil {
+		return err
+	}
+	for _, c := range rest {
+		if err := s.of(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *snapshot) beginLocked(ctx context.Context, lock *sql.Conn, rest []*sql.Conn, from time.Time) error {
@@ -116,7 +126,7 @@ func (s *snapshot) beginLocked(ctx context.Context, lock *sql.Conn, rest []*sql.
 			return err
 		}
 	}
-	return lock.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&s.gtid)
+	return lock.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, "+whichServer).Scan(&s.gtid, &s.server)
 }
 
 // released has a transaction of the snapshot hold no metadata locks: the source's DDL waits for none of them.
