@@ -33,14 +33,14 @@ func (c *copier) compareTables(ctx context.Context) error {
 }
 
 func (c *copier) comparePart(ctx context.Context, from, to *sql.Conn, p part) error {
-	here, there, err := c.digestsOf(ctx, from, to, p)
+	here, there, err := c.digestsOf(ctx, from, to, p, p.table.compared())
 	switch {
 	case err != nil:
 		return err
 	case here.Rows != there.Rows:
 		return fmt.Errorf("%w: %s%s has %s rows there, and %s here", ErrDiffers, p.table, p.where(), there.Rows, here.Rows)
 	case here != there:
-		return fmt.Errorf("%w: the checksum of %s%s, with %s rows", ErrDiffers, p.table, p.where(), here.Rows)
+		return c.differs(ctx, from, to, p, here.Rows)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (c *copier) digests(ctx context.Context, of []Table, targets map[string]*sq
 // digestsOf compares one table.
 func digestsOf(ctx context.Context, from *sql.Conn, targets map[string]*sql.DB, t Table) (
 	rows int64, differs []string, err error) {
-	query := digestSQL(t, t.quoted(), "")
+	query := digestSQL(t.compared(), t.quoted(), "")
 	var there Digest
 	here := make(map[string]*Digest, len(targets))
 	g, both := errgroup.WithContext(ctx)
@@ -218,7 +218,8 @@ func digestsOf(ctx context.Context, from *sql.Conn, targets map[string]*sql.DB, 
 		case d.Rows != there.Rows:
 			differs = append(differs, fmt.Sprintf("%s: %s has %s rows, and the source %s", name, t, d.Rows, there.Rows))
 		case *d != there:
-			differs = append(differs, fmt.Sprintf("%s: the checksum of %s, with %s rows, is not the source's", name, t, d.Rows))
+			differs = append(differs, fmt.Sprintf("%s: the checksum of %s, with %s rows%s, is not the source's", name, t, d.Rows,
+				withComputed(t)))
 		}
 	}
 	_, err = fmt.Sscan(there.Rows, &rows)

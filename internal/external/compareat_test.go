@@ -24,6 +24,8 @@ func TestCompare(t *testing.T) {
 		"CREATE TABLE shop.left_side (id INT PRIMARY KEY, v INT)", "CREATE TABLE shop.right_side LIKE shop.left_side",
 		"INSERT INTO shop.left_side SELECT seq, 100 FROM shop.seq_1_to_300000",
 		"INSERT INTO shop.right_side SELECT seq, 100 FROM shop.seq_1_to_300000",
+		"CREATE TABLE shop.orders (id INT PRIMARY KEY, created TIMESTAMP NULL, day DATE AS (DATE(created)) STORED)",
+		"SET STATEMENT time_zone = '+00:00' FOR INSERT INTO shop.orders (id, created) VALUES (1, '2026-06-01 12:00:00')",
 		"CREATE VIEW shop.total AS SELECT SUM(v) AS v FROM shop.left_side", "CREATE SEQUENCE shop.tickets NOCACHE")
 	run(t, follower, fmt.Sprintf("CHANGE MASTER TO master_host='%s', master_user='copy@er', master_password='se''cret', "+
 		"master_use_gtid=slave_pos, master_ssl_verify_server_cert=0", server(source).Host), "START SLAVE")
@@ -68,7 +70,7 @@ func TestCompare(t *testing.T) {
 	found, err := compare()
 	stop()
 	taker.Wait()
-	if err != nil || len(found.Differences) > 0 || found.Tables != 2 || found.Rows != 600_000 || found.Sequences != 1 {
+	if err != nil || len(found.Differences) > 0 || found.Tables != 3 || found.Rows != 600_001 || found.Sequences != 1 {
 		t.Errorf("%+v: %v", found, err)
 	}
 	if moved.stop(t) == begun {
@@ -91,6 +93,12 @@ func TestCompare(t *testing.T) {
 		"a table more, and a changed row": {
 			"CREATE TABLE shop.own (id INT PRIMARY KEY); UPDATE shop.left_side SET v = v + 1 WHERE id = 7",
 			"DROP TABLE shop.own; UPDATE shop.left_side SET v = v - 1 WHERE id = 7", "n-0: the checksum of shop.left_side"},
+		"a column that is computed in another session": {
+			"DELETE FROM shop.orders;SET STATEMENT time_zone = '+13:00' FOR INSERT INTO shop.orders (id, created) VALUES " +
+				"(1, '2026-06-02 01:00:00')",
+			"DELETE FROM shop.orders;SET STATEMENT time_zone = '+00:00' FOR INSERT INTO shop.orders (id, created) VALUES " +
+				"(1, '2026-06-01 12:00:00')",
+			"n-0: the checksum of shop.orders, with 1 rows and the STORED generated day, is not the source's"},
 		"another engine": {"ALTER TABLE shop.left_side ENGINE=Aria", "ALTER TABLE shop.left_side ENGINE=InnoDB",
 			"has the engine Aria"},
 		"a view less": {"RENAME TABLE shop.total TO shop.other", "RENAME TABLE shop.other TO shop.total",

@@ -124,7 +124,7 @@ type sized struct{ above, upTo int64 }
 // copyRows reads rows in the order of the primary key, and inserts them in transactions of a bounded size. It returns
 // the size of the largest row that was left out for its size, 0 for none.
 func (c *copier) copyRows(ctx context.Context, from, to *sql.Conn, p part, of sized) (largest int64, err error) {
-	columns := p.table.stored()
+	columns := p.table.copied()
 	names, kinds := make([]string, len(columns)), make([]kind, len(columns))
 	for i, col := range columns {
 		names[i], kinds[i] = ident(col.Name), col.kind()

@@ -45,6 +45,8 @@ type Table struct {
 	Columns   []Column
 	// Key is the primary key's columns, in order.
 	Key []string
+	// dependent are the columns that are computed by the time_zone of the session that writes a row.
+	dependent []string
 	// Rows and Bytes are estimates.
 	Rows, Bytes int64
 	// target is what it is called in the target; the zero value for what it is called here.
@@ -57,12 +59,25 @@ type Column struct {
 	// Type is that without length ("varchar"), Full the one with it ("varchar(20)").
 	Type, Full, Collation string
 	Nullable, Generated   bool
+	// Stored reports whether a generated one has its values on the disk, as the session that wrote the row has computed
+	// them: another session may compute others.
+	Stored bool
 }
 
-// stored are the columns whose values are copied: generated ones follow from them.
-func (t Table) stored() (out []Column) {
+// copied are the columns whose values are copied: the new server computes the generated ones.
+func (t Table) copied() []Column { return t.columns(func(c Column) bool { return !c.Generated }) }
+
+// compared are those whose values are on the disk.
+func (t Table) compared() []Column {
+	return t.columns(func(c Column) bool { return !c.Generated || c.Stored })
+}
+
+// computed are those whose values are on the disk, and are not copied.
+func (t Table) computed() []Column { return t.columns(func(c Column) bool { return c.Stored }) }
+
+func (t Table) columns(which func(Column) bool) (out []Column) {
 	for _, c := range t.Columns {
-		if !c.Generated {
+		if which(c) {
 			out = append(out, c)
 		}
 	}
@@ -185,12 +200,14 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, el
 		}
 		return nil
 	}
+	expressions := map[string][]string{}
 	err = each(ctx, c, "SELECT table_schema, table_name, column_name, data_type, column_type, "+
-		"COALESCE(collation_name, ''), is_nullable, is_generated FROM information_schema.columns WHERE table_schema IN "+in+
-		" ORDER BY 1, 2, ordinal_position", func(v []string) {
+		"COALESCE(collation_name, ''), is_nullable, is_generated, extra, COALESCE(generation_expression, '') "+
+		"FROM information_schema.columns WHERE table_schema IN "+in+" ORDER BY 1, 2, ordinal_position", func(v []string) {
 		if t := of(v); t != nil {
 			t.Columns = append(t.Columns, Column{Name: v[2], Type: strings.ToLower(v[3]), Full: v[4], Collation: renamed(v[5]),
-				Nullable: v[6] == "YES", Generated: v[7] == "ALWAYS"})
+				Nullable: v[6] == "YES", Generated: v[7] == "ALWAYS", Stored: v[7] == "ALWAYS" && isStored(v[8], v[9])})
+			expressions[t.quoted()] = append(expressions[t.quoted()], v[9])
 		}
 	})
 	if err != nil {
@@ -207,6 +224,7 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, el
 		if elsewhere(t.Database) {
 			return fmt.Errorf("%w: it names the table %s, which it was not asked for", errImplausible, t)
 		}
+		t.dependent = dependent(t.Columns, expressions[t.quoted()])
 		if t.Engine != "" && !strings.EqualFold(t.Engine, "InnoDB") { // it is refused by name, with a definition or without
 			continue
 		}

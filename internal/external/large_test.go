@@ -178,7 +178,7 @@ func TestSizedQuery(t *testing.T) {
 		"SELECT `id`, IF(" + size + " > 8, NULL, `a`), " + size + " FROM `shop`.`t` FORCE INDEX (PRIMARY) " +
 			"WHERE `id` >= 3 AND `id` < 9 AND " + size + " > 5 ORDER BY `id`": {p, sized{5, 8}},
 	} {
-		if got, withSize := c.of.query(c.of.table.stored(), c.sized); got != want || withSize != (c.upTo > 0) {
+		if got, withSize := c.of.query(c.of.table.copied(), c.sized); got != want || withSize != (c.upTo > 0) {
 			t.Errorf("%+v: %s, want\n%s", c.sized, got, want)
 		}
 	}

@@ -72,7 +72,7 @@ func (c *copier) kept(ctx context.Context, from, to *sql.Conn, p part) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("reading %s: %w", p.table, err)
 	}
-	here, there, err := c.digestsOf(ctx, from, to, p)
+	here, there, err := c.digestsOf(ctx, from, to, p, p.table.compared())
 	if err != nil {
 		return false, err
 	}
@@ -110,21 +110,22 @@ func empty(ctx context.Context, c *sql.Conn, table, where string) error {
 	}
 }
 
-// digestsOf are those of a part on both servers.
-func (c *copier) digestsOf(ctx context.Context, from, to *sql.Conn, p part) (here, there Digest, err error) {
+// digestsOf are those of some columns of a part on both servers.
+func (c *copier) digestsOf(ctx context.Context, from, to *sql.Conn, p part, columns []Column) (here, there Digest,
+	err error) {
 	if err := c.pace.wait(ctx, p.bytes); err != nil {
 		return here, there, err
 	}
 	where := p.where()
 	g, both := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		if there, err = digest(both, from, digestSQL(p.table, p.table.quoted(), where)); err != nil {
+		if there, err = digest(both, from, digestSQL(columns, p.table.quoted(), where)); err != nil {
 			return ofSource("comparing "+p.table.String(), err)
 		}
 		return nil
 	})
 	g.Go(func() (err error) {
-		if here, err = digest(both, to, digestSQL(p.table, p.table.inTarget(), where)); err != nil {
+		if here, err = digest(both, to, digestSQL(columns, p.table.inTarget(), where)); err != nil {
 			return fmt.Errorf("comparing %s: %w", p.table, err)
 		}
 		return nil

@@ -67,9 +67,10 @@ func Warn(f Facts) (out []task.Finding) {
 	if f.Only {
 		return nil // of tables alone
 	}
+	out = warnComputed(f.Inventory)
 	if f.DefinedUnread != nil {
-		return []task.Finding{{Name: DefinersHidden, Message: fmt.Sprintf("the definers of views, routines, triggers and "+
-			"events could not be listed (%s): look for those without an account yourself", f.DefinedUnread)}}
+		return append(out, task.Finding{Name: DefinersHidden, Message: fmt.Sprintf("the definers of views, routines, "+
+			"triggers and events could not be listed (%s): look for those without an account yourself", f.DefinedUnread)})
 	}
 	if missing := missingDefiners(f); len(missing) > 0 {
 		out = append(out, task.Finding{Name: DefinerMissing, Objects: missing[:min(len(missing), shownObjects)],
