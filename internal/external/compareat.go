@@ -55,7 +55,9 @@ func Compare(ctx context.Context, source *sql.DB, targets map[string]*sql.DB, co
 		}
 		tables = have.alike(tables) // a digest of a table with other columns would be an error
 	}
-	err = c.digests(ctx, tables, targets, &out)
+	if err = c.digests(ctx, tables, targets, &out); err == nil {
+		err = c.unchanged(ctx)
+	}
 	slices.Sort(out.Differences)
 	return out, errors.Join(err, standing(ctx, targets, out.GTID))
 }

@@ -126,7 +126,16 @@ func TestCompare(t *testing.T) {
 		}
 		return nil
 	}
+	exchanges := func(ctx context.Context, gtid string) error {
+		defer run(t, source, "RENAME TABLE shop.left_side TO shop.t, shop.right_side TO shop.left_side, "+
+			"shop.t TO shop.right_side")
+		return hold(ctx, gtid)
+	}
 	run(t, follower, "STOP SLAVE")
+	if found, err := Compare(t.Context(), from, map[string]*sql.DB{"n-0": to}, 1, exchanges); !errors.Is(err, ErrChanged) {
+		t.Errorf("tables that were renamed meanwhile: %+v, %v", found, err)
+	}
+	run(t, follower, "START SLAVE", "STOP SLAVE")
 	if _, err := Compare(t.Context(), from, map[string]*sql.DB{"n-0": to}, 1, goesOn); err == nil ||
 		errors.As(err, &SourceError{}) || !strings.Contains(err.Error(), "n-0 is at") {
 		t.Errorf("a follower that goes on: %v", err)

@@ -47,6 +47,9 @@ type Table struct {
 	Key []string
 	// dependent are the columns that are computed by the time_zone of the session that writes a row.
 	dependent []string
+	// changed is when its definition's file was changed last, also by a new name, and justNow that it was just now.
+	changed string
+	justNow bool
 	// Rows and Bytes are estimates.
 	Rows, Bytes int64
 	// target is what it is called in the target; the zero value for what it is called here.
@@ -172,13 +175,18 @@ func (inv *Inventory) readObjects(ctx context.Context, c *sql.Conn, query, colum
 	return nil
 }
 
+// changedAt is the time of the file with a table's definition.
+const changedAt = "COALESCE(create_time, '')"
+
 func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, elsewhere func(string) bool) error {
 	at := map[string]int{}
 	var sequences []Object
 	err := each(ctx, c, "SELECT table_schema, table_name, table_type, COALESCE(engine, ''), COALESCE(table_rows, 0), "+
-		"COALESCE(data_length, 0) + COALESCE(index_length, 0) FROM information_schema.tables WHERE table_schema IN "+in+
-		" AND table_type <> 'VIEW' ORDER BY 1, 2", func(v []string) {
-		t := Table{Object: Object{Database: v[0], Name: v[1]}, Engine: v[3], Versioned: v[2] == "SYSTEM VERSIONED"}
+		"COALESCE(data_length, 0) + COALESCE(index_length, 0), "+changedAt+", "+
+		"COALESCE(ABS(TIMESTAMPDIFF(SECOND, create_time, NOW())) <= 2, 0) FROM information_schema.tables WHERE "+
+		"table_schema IN "+in+" AND table_type <> 'VIEW' ORDER BY 1, 2", func(v []string) {
+		t := Table{Object: Object{Database: v[0], Name: v[1]}, Engine: v[3], Versioned: v[2] == "SYSTEM VERSIONED",
+			changed: v[6], justNow: v[7] == "1"}
 		if v[2] == "SEQUENCE" {
 			sequences = append(sequences, t.Object)
 			return

@@ -64,8 +64,8 @@ func TestTableIsNamed(t *testing.T) {
 		db := sql.OpenDB(&scripted{answers: map[string]scriptedAnswer{
 			"SHOW CREATE DATABASE": {names: []string{"Database", "Create Database"},
 				rows: [][]driver.Value{{"shop", "CREATE DATABASE `shop`"}}},
-			"information_schema.tables": {names: []string{"1", "2", "3", "4", "5", "6"},
-				rows: [][]driver.Value{{"shop", "t", "BASE TABLE", engine, "0", "0"}}},
+			"information_schema.tables": {names: []string{"1", "2", "3", "4", "5", "6", "7", "8"},
+				rows: [][]driver.Value{{"shop", "t", "BASE TABLE", engine, "0", "0", "", "0"}}},
 			"SHOW CREATE TABLE": {err: &mysql.MySQLError{Number: 1286, Message: "Unknown storage engine 'ROCKSDB'"}},
 		}})
 		c, err := db.Conn(t.Context())

@@ -17,7 +17,7 @@ const (
 )
 
 // ErrChanged is what the source's own DDL statements during the copy cause: the copy is begun anew.
-var ErrChanged = errors.New("the source's tables were altered while they were copied")
+var ErrChanged = errors.New("the source's tables were altered while they were read")
 
 // SourceError is an error of the source, not of the target.
 type SourceError struct{ Err error }

@@ -157,8 +157,8 @@ func (a *answered) Next(to []driver.Value) error {
 func TestHostileDefinitions(t *testing.T) {
 	honest := answers{
 		"SHOW CREATE DATABASE": {{"Database", "Create Database"}, {"shop", "CREATE DATABASE `shop`"}},
-		"SELECT table_schema, table_name, table_type": {{"s", "n", "t", "e", "r", "b"},
-			{"shop", "t", "BASE TABLE", "InnoDB", "1", "2"}},
+		"SELECT table_schema, table_name, table_type": {{"s", "n", "t", "e", "r", "b", "c", "j"},
+			{"shop", "t", "BASE TABLE", "InnoDB", "1", "2", "", "0"}},
 		"SHOW CREATE TABLE":   {{"Table", "Create Table"}, {"t", "CREATE TABLE `t` (\n)"}},
 		"SELECT event_schema": {{"s", "n", "k"}, {"shop", "e", "EVENT"}},
 		"SHOW CREATE EVENT": {{"Event", "sql_mode", "time_zone", "Create Event"},
@@ -170,8 +170,8 @@ func TestHostileDefinitions(t *testing.T) {
 		"table":    {"SHOW CREATE TABLE": {{"Table", "Create Table"}, {"t", "CREATE USER evil"}}},
 		"event": {"SHOW CREATE EVENT": {{"Event", "sql_mode", "time_zone", "Create Event"},
 			{"e", "", "", "CREATE USER evil"}}},
-		"table elsewhere": {"SELECT table_schema, table_name, table_type": {{"s", "n", "t", "e", "r", "b"},
-			{"mysql", "t", "BASE TABLE", "InnoDB", "1", "2"}}},
+		"table elsewhere": {"SELECT table_schema, table_name, table_type": {{"s", "n", "t", "e", "r", "b", "c", "j"},
+			{"mysql", "t", "BASE TABLE", "InnoDB", "1", "2", "", "0"}}},
 		"event elsewhere": {"SELECT event_schema": {{"s", "n", "k"}, {"mysql", "e", "EVENT"}}},
 		"another kind":    {"SELECT event_schema": {{"s", "n", "k"}, {"shop", "e", "USER"}}},
 	} {
