@@ -4,6 +4,7 @@ package agent_test
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,8 +34,7 @@ func TestAdoptedServer(t *testing.T) {
 			s := &adopting{following: newFollowing(t, 2, series), series: series}
 			s.jobs = newJobs(s.world)
 			s.jobs.image = series
-			s.jobs.put("source/"+task.SourceUser, []byte("channel"))
-			s.jobs.put("source/"+task.SourcePassword, []byte(channelPassword+"\n"))
+			s.credentials("channel", channelPassword)
 			s.mustSource("CREATE USER app IDENTIFIED BY 'x'; GRANT ALL ON shop.* TO app; CREATE USER ''@'192.0.2.%'; " +
 				"CREATE USER `shop-archiver` IDENTIFIED BY 'old'; CREATE DATABASE galera_operator; " +
 				"CREATE USER `galera-operator-replay` IDENTIFIED BY 'old'; CREATE OR REPLACE USER root@'127.0.0.1'; " +
@@ -78,14 +78,17 @@ type adopting struct {
 	*following
 	series string
 	jobs   *jobs
-	path   string
-	filled task.Result
+	// command begins that of mariadb-backup on the source, "" for backUpSource.
+	command string
+	path    string
+	filled  task.Result
 }
 
 // stream has the source backed up into an object of the store.
 func (s *adopting) stream(name string, packed bool) {
 	s.Helper()
-	cmd := exec.Command("docker", "exec", s.source, "sh", "-c", backUpSource+"--stream=mbstream 2>/tmp/backup.log")
+	command := cmp.Or(s.command, backUpSource) + "--stream=mbstream 2>/tmp/backup.log"
+	cmd := exec.Command("docker", "exec", s.source, "sh", "-c", command)
 	out, err := cmd.Output()
 	if err != nil {
 		s.Fatalf("%v: %s", err, s.world.run(exec.Command("docker", "exec", s.source, "cat", "/tmp/backup.log")))
@@ -297,17 +300,24 @@ func (s *adopting) fills() {
 	}
 }
 
-func (s *adopting) begins() {
+// forms has the agents begin with what the Job has left on the first volume.
+func (s *adopting) forms() {
 	first, second := s.world.nodes[0], s.world.nodes[1]
 	first.start()
 	first.beginsAt(s.filled.Restored.Position)
 	second.start()
-	for i, n := range s.world.nodes {
+	for _, n := range s.world.nodes {
 		n.until("Synced", 3*time.Minute, synced(2))
-		const have = "SELECT GROUP_CONCAT(user, '@', host ORDER BY user, host) FROM mysql.global_priv WHERE user IN " +
-			"('', 'app', 'root', 'shop-archiver', 'galera-operator-replay'); SELECT status FROM information_schema.events; " +
-			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'galera_operator'; " +
-			"SELECT table_name, engine FROM information_schema.tables WHERE table_name LIKE 'gtid_slave_pos%'"
+	}
+}
+
+func (s *adopting) begins() {
+	s.forms()
+	const have = "SELECT GROUP_CONCAT(user, '@', host ORDER BY user, host) FROM mysql.global_priv WHERE user IN " +
+		"('', 'app', 'root', 'shop-archiver', 'galera-operator-replay'); SELECT status FROM information_schema.events; " +
+		"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'galera_operator'; " +
+		"SELECT table_name, engine FROM information_schema.tables WHERE table_name LIKE 'gtid_slave_pos%'"
+	for i := range s.world.nodes {
 		s.await(i, have, "app@%,root@%,root@localhost\nENABLED\n0\ngtid_slave_pos\tInnoDB")
 	}
 }

@@ -84,12 +84,20 @@ type following struct {
 // newFollowing are nodes that follow a source, neither started nor copied.
 func newFollowing(t *testing.T, replicas int, series string) *following {
 	t.Helper()
+	s := toFollow(t, replicas, series)
+	s.startSource(series)
+	return s
+}
+
+// toFollow are nodes that are to follow a source, which does not run yet.
+func toFollow(t *testing.T, replicas int, series string) *following {
+	t.Helper()
 	s := &following{T: t, world: newWorld(t, replicas, nil)}
+	s.source = s.world.network + "-source"
 	for _, n := range s.world.nodes {
 		n.image = series
 		n.mount("source", map[string][]byte{"username": []byte("channel"), "password": []byte(channelPassword + "\n")})
 	}
-	s.startSource(series)
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.Follow = &agentapi.Follow{Host: s.source, Port: 3306, Plain: true, ServerID: 1 << 20}
 		c.Settings["sync_binlog"] = "1"
@@ -100,8 +108,6 @@ func newFollowing(t *testing.T, replicas int, series string) *following {
 // startSource runs a server with the defaults of a source: domain 0, server_id 1. A writer goes on writing there.
 func (s *following) startSource(series string) {
 	s.Helper()
-	w := s.world
-	s.source = w.network + "-source"
 	s.runServer(s.source, series, "")
 	s.prepare(channelUser + "; CREATE DATABASE shop; " + tables)
 }
