@@ -275,7 +275,8 @@ func (u Upstream) Unseen() string {
 	if len(out) == 0 {
 		return ""
 	}
-	return "what was written there, and was not received, cannot be seen here: " + strings.Join(out, ", and ")
+	return "what the source has not received yet cannot be seen there. Compare, and press Ctrl-C if it differs: " +
+		strings.Join(out, ", and ")
 }
 
 // String names a channel.
