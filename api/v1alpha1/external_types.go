@@ -134,10 +134,10 @@ type CutoverSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}(,(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18})*$`
 	GTID string `json:"gtid"`
-	// uid is the metadata.uid of the cluster that is to take over from an archive (spec.replicaOf), or its status.identity
-	// if it has begun anew (spec.replicaOf.replaces). With that of another one, or of before, nothing comes of it:
-	// the manifest of a cluster that has taken over may be applied to a new one, while the cluster that is followed goes
-	// on. It is needed with spec.replicaOf; kubectl galera cutover sets it.
+	// uid is the metadata.uid of the cluster that is to take over, or its status.identity if it has begun anew
+	// (spec.replicaOf.replaces). With that of another one, or of before, nothing comes of it: the manifest of a cluster
+	// that has taken over may be applied to a new one, while what is followed goes on. It is required; kubectl galera
+	// cutover sets it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
@@ -189,8 +189,8 @@ type ReplicationStatus struct {
 	// Independent.
 	// +optional
 	Stream *FollowedStream `json:"stream,omitempty"`
-	// acceptsAfter is spec.cutover.gtid once the nodes' configuration has them accept writes after it, for an archive.
-	// That is not taken back: nodes may have accepted writes since.
+	// acceptsAfter is spec.cutover.gtid once the nodes' configuration has them accept writes after it. That is not taken
+	// back: nodes may have accepted writes since.
 	// +optional
 	AcceptsAfter string `json:"acceptsAfter,omitempty"`
 	// node is the one that runs the channel.

@@ -58,10 +58,19 @@ func (c *GaleraCluster) Superseded() bool {
 // Refuses reports whether all nodes refuse the writes of clients because another cluster has taken over, or is to.
 func (c *GaleraCluster) Refuses() bool { return c.Superseded() || c.Switching() }
 
-// OwnCutover reports whether spec.cutover is this cluster's, and not that of one before it with the same manifest.
+// OwnCutover reports whether spec.cutover is this cluster's, and not that of one before it with the same manifest. One
+// that follows nothing any more has had it.
 func (c *GaleraCluster) OwnCutover() bool {
 	to := c.Spec.Cutover
-	return to != nil && (c.Spec.ReplicaOf == nil || isNamed(c, to.UID))
+	return to != nil && (c.Spec.ReplicaOf == nil && c.Source() == nil || isNamed(c, to.UID))
+}
+
+// HoldsAtCutover reports whether nothing after spec.cutover is applied though no node accepts writes after it: it is
+// being recorded that the cluster takes over from an archive; or whether one that has followed a server has accepted
+// writes is not known, as its status was lost. One that has another cluster's cutover goes on following its server.
+func (c *GaleraCluster) HoldsAtCutover() bool {
+	copied := c.Status.Restore != nil && c.Status.Restore.Phase == RestoreCompleted
+	return c.Spec.Cutover != nil && !c.TakesOver() && (c.Spec.ReplicaOf != nil || !copied)
 }
 
 // OwnSwitch reports whether spec.switchSite is this cluster's, and not that of one before it with the same manifest.
@@ -110,17 +119,17 @@ func Replaced(c *GaleraCluster) string {
 
 // TakesOver reports whether nodes may accept writes once they have applied everything up to spec.cutover: a cluster
 // that has followed an archive is recorded in the store first. What is recorded stays so, whatever becomes of the rest
-// of spec.cutover.
+// of spec.cutover; and so does a cluster that has begun to take over from a server.
 func (c *GaleraCluster) TakesOver() bool {
 	to, r := c.Spec.Cutover, c.Status.Replication
 	switch {
 	case to == nil:
 		return false
-	case c.Spec.ReplicaOf == nil, to.WithoutRecord && c.OwnCutover():
+	case (c.Spec.ReplicaOf == nil || to.WithoutRecord) && c.OwnCutover():
 		return true
 	case r == nil:
 		return false
-	case r.Role == RoleIndependent, r.AcceptsAfter == to.GTID:
+	case r.Role == RoleIndependent, r.AcceptsAfter == to.GTID, c.Spec.ReplicaOf == nil && r.AcceptsAfter != "":
 		return true
 	}
 	return r.Promotion != nil && r.Promotion.ID != "" && r.Promotion.LostTo == "" && !r.Promotion.Withdrawn &&

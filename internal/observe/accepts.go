@@ -5,6 +5,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
 // Accepting returns the cluster as it is after a loss of its status: where nodes accept writes since spec.cutover, they
@@ -13,7 +14,7 @@ import (
 // for another site, show that the cluster is independent: as one that follows it would have neither.
 func Accepting(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1alpha1.GaleraCluster {
 	c := f.Cluster
-	if c.Spec.Cutover == nil || !c.Follows() || len(f.Claims) == 0 {
+	if c.Spec.Cutover == nil || !c.Follows() || len(f.Claims) == 0 || ofBefore(c) {
 		return c
 	}
 	accepts, independent := accept(f, seen, published)
@@ -24,13 +25,18 @@ func Accepting(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v1
 	if c.Status.Replication == nil {
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
 	}
-	if c.Spec.ReplicaOf != nil {
-		c.Status.Replication.AcceptsAfter = c.Spec.Cutover.GTID
-	}
+	c.Status.Replication.AcceptsAfter = c.Spec.Cutover.GTID
 	if independent {
 		c.Status.Replication.Role = v1alpha1.RoleIndependent
 	}
 	return c
+}
+
+// ofBefore reports whether the source of a cluster has written after the cutover before the cluster has copied it. The
+// cutover is that of a cluster before it then: an earlier build has obeyed such a one.
+func ofBefore(c *v1alpha1.GaleraCluster) bool {
+	r := c.Status.Restore
+	return !c.OwnCutover() && r != nil && r.External != nil && binlog.Beyond(r.External.GTID, c.Spec.Cutover.GTID)
 }
 
 // accept reports whether nodes have read that they accept writes after spec.cutover, and whether all of them did: they

@@ -67,9 +67,19 @@ func TestAccepting(t *testing.T) {
 		if r := Accepting(f, seen, tc.config).Status.Replication; (r.AcceptsAfter != "") != tc.want || r.Applied != "0-1-9" {
 			t.Errorf("%s, and the rest is known: %+v", name, r)
 		}
-		c.Spec.ReplicaOf = nil
+		c.Spec.ReplicaOf, c.Spec.BootstrapFrom = nil, &v1alpha1.BootstrapFrom{
+			External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+		own := c.OwnCutover() // it needs no record
+		if r := Accepting(f, seen, tc.config).Status.Replication; (r.AcceptsAfter != "") != (tc.want && !own) {
+			t.Errorf("%s, of a server: %+v", name, r)
+		}
+		c.Status.Restore = &v1alpha1.RestoreStatus{External: &v1alpha1.ExternalStatus{GTID: "0-1-10"}}
 		if Accepting(f, seen, tc.config) != c {
-			t.Errorf("%s: it follows no archive", name)
+			t.Errorf("%s, of a server that went on before it was copied", name)
+		}
+		c.Spec.BootstrapFrom = nil
+		if Accepting(f, seen, tc.config) != c {
+			t.Errorf("%s: it follows nothing", name)
 		}
 	}
 }

@@ -85,7 +85,8 @@ func (f cutoverFlags) refuses(c *v1alpha1.GaleraCluster, compareOnly bool) error
 		return fmt.Errorf("%s follows an archive, which has no tables to compare with", name)
 	case c.Spec.Cutover != nil && !c.TakesOver() && !c.OwnCutover():
 		return fmt.Errorf("spec.cutover of %s is that of another cluster, which has had the same manifest, or of the time "+
-			"before this one has begun anew. What to do is the message of Stalled: kubectl galera status %s", name, name)
+			"before this one has begun anew, or has no uid. What to do is the message of Stalled: kubectl galera status %s",
+			name, name)
 	}
 	return nil
 }
@@ -214,7 +215,7 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 	}
 	e.say("the last position of the source is %s", last)
 	made = false // an answer that is lost may be that of a patch that was written: the source stays as it is
-	cutover := map[string]any{"gtid": last}
+	cutover := map[string]any{"gtid": last, "uid": v1alpha1.RequestUID(c)}
 	if own != "" {
 		cutover["own"] = own
 	}

@@ -125,7 +125,9 @@ func TestCutoverRefuses(t *testing.T) {
 		"a server, without a record": {spec(server, nil, nil), cutoverFlags{unrecorded: true}, false, "--without-record"},
 		"an archive, back":           {spec(nil, archive, nil), cutoverFlags{back: true}, false, "--back"},
 		"an archive, compared":       {spec(nil, archive, nil), cutoverFlags{}, true, "no tables"},
-		"a server, being cut over":   {spec(server, nil, &v1alpha1.CutoverSpec{GTID: "0-1-9"}), cutoverFlags{}, false, ""},
+		"a server, being cut over":   {spec(server, nil, &v1alpha1.CutoverSpec{UID: "u"}), cutoverFlags{}, false, ""},
+		"a server, of another one":   {spec(server, nil, &v1alpha1.CutoverSpec{UID: "w"}), cutoverFlags{}, false, "another"},
+		"a server, of no one":        {spec(server, nil, &v1alpha1.CutoverSpec{}), cutoverFlags{back: true}, false, "no uid"},
 		"an archive, being cut over": {spec(nil, archive, &v1alpha1.CutoverSpec{UID: "u"}), cutoverFlags{}, false, ""},
 		"an archive, of another one": {spec(nil, archive, &v1alpha1.CutoverSpec{UID: "w"}), cutoverFlags{}, false, "another"},
 	} {

@@ -84,7 +84,7 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 	switch {
 	case c.TakesOver():
 		out.Until = c.Spec.Cutover.GTID
-	case c.Spec.Cutover != nil: // nothing after it is applied, whatever becomes of the record
+	case c.HoldsAtCutover(): // whatever becomes of the record
 		out.Hold, out.HoldEnds = c.Spec.Cutover.GTID, never
 	default:
 		out.Hold, out.HoldEnds = hold(c.Annotations[v1alpha1.AnnotationHoldChannel])

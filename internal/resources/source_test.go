@@ -48,7 +48,7 @@ func TestSourceIsMounted(t *testing.T) {
 	if NodeConfig(c, 3, TLSConfig(c), Options{}).RunEvents {
 		t.Error("a cluster that follows runs events")
 	}
-	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"} // by an earlier build
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
 	if n := NodeConfig(c, 3, TLSConfig(c), Options{}); !n.RunEvents || n.Follow.Until != "0-1-7" {
 		t.Errorf("after the cutover: %+v", n.Follow)
@@ -59,12 +59,51 @@ func TestSourceIsMounted(t *testing.T) {
 func TestNoCutoverWhileEmptied(t *testing.T) {
 	c := shop()
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
-	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: string(c.UID)}
 	for phase, want := range map[string]string{v1alpha1.ReseedRefused: "0-1-7", v1alpha1.ReseedEmptying: "",
 		v1alpha1.ReseedCopying: "0-1-7", v1alpha1.ReseedCompleted: "0-1-7"} {
 		c.Status.Reseed = &v1alpha1.ReseedStatus{Phase: phase}
 		if got := follow(c).Until; got != want {
 			t.Errorf("%s: %q, want %q", phase, got, want)
+		}
+	}
+}
+
+// TestCutoverOfAnotherCluster: a manifest with the cutover of a cluster before has no node accept writes, and no
+// channel end: the server goes on. Where nodes may have accepted writes nothing after it is applied.
+func TestCutoverOfAnotherCluster(t *testing.T) {
+	copied := func(c *v1alpha1.GaleraCluster) {
+		c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted}
+	}
+	is := func(role, after string) func(*v1alpha1.GaleraCluster) {
+		return func(c *v1alpha1.GaleraCluster) {
+			copied(c)
+			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: role, AcceptsAfter: after}
+		}
+	}
+	for name, tc := range map[string]struct {
+		uid         string
+		edit        func(*v1alpha1.GaleraCluster)
+		until, hold string
+	}{
+		"its own":                      {uid: string(shop().UID), edit: copied, until: "0-1-7"},
+		"another one's":                {uid: "x", edit: copied},
+		"no one's":                     {edit: copied},
+		"another one's, later":         {uid: "x", edit: is(v1alpha1.RoleFollower, "")},
+		"it has ended by it":           {edit: is(v1alpha1.RoleIndependent, ""), until: "0-1-7"},
+		"nodes accept writes after it": {edit: is(v1alpha1.RoleFollower, "0-1-7"), until: "0-1-7"},
+		"nodes accept writes after another one, which was given up": {edit: is(v1alpha1.RoleFollower, "0-1-9"),
+			until: "0-1-7"},
+		"its status is lost": {edit: func(*v1alpha1.GaleraCluster) {}, hold: "0-1-7"},
+		"its status is lost, its identity is not": {uid: "i", until: "0-1-7",
+			edit: func(c *v1alpha1.GaleraCluster) { c.Status.Identity = "i" }},
+	} {
+		c := shop()
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: tc.uid}
+		tc.edit(c)
+		if f := follow(c); f.Until != tc.until || f.Hold != tc.hold {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

@@ -95,10 +95,7 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 		out.Store, out.SecondsBehind = r.StoreRef.Name, nil // that would be against what was received
 		if before != nil {
 			out.Archive, out.Promotion = before.Archive, before.Promotion // controllers/galeracluster/serving
-			out.Stream, out.AcceptsAfter = before.Stream.DeepCopy(), before.AcceptsAfter
-		}
-		if c.TakesOver() {
-			out.AcceptsAfter = c.Spec.Cutover.GTID
+			out.Stream = before.Stream.DeepCopy()
 		}
 		if out.Stream != nil {
 			out.Stream.SecondsBehind = nil
@@ -106,6 +103,12 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 				out.Stream.SecondsBehind = f.of.Channel.SecondsBehind
 			}
 		}
+	}
+	if before != nil {
+		out.AcceptsAfter = before.AcceptsAfter
+	}
+	if c.TakesOver() && !c.Emptying() {
+		out.AcceptsAfter = c.Spec.Cutover.GTID
 	}
 	out.Lag = observe.NextLag(c, in.Seen, in.Now)
 	if f.node == "" || f.of.Waiting != "" {
@@ -194,7 +197,7 @@ func channelState(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
 	source := followedName(c, f)
 	switch {
-	case c.Spec.Cutover != nil && !c.TakesOver() && f.node == "":
+	case c.HoldsAtCutover() && f.node == "":
 		return no(v1alpha1.ReasonCuttingOver, "no node accepts writes yet: "+unrecorded(c))
 	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
 		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
@@ -292,16 +295,16 @@ func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
 	text := fmt.Sprintf("%s does not go on from %s: %s. ", c.FollowedName(), f.applied, clip(strings.TrimRight(why, "'. "),
 		300))
 	if c.Spec.Cutover != nil {
-		return text + giveUp(f.applied)
+		return text + giveUp(c, f.applied)
 	}
 	return text + "Begin anew with a later backup: no application has written to this cluster. " + anew(c) +
-		". If this cluster is to take over now, with what it has: " + giveUp(f.applied) + ", and spec.cutover.uid to " +
-		v1alpha1.RequestUID(c)
+		". If this cluster is to take over now, with what it has: " + giveUp(c, f.applied)
 }
 
 // giveUp names what ends a cutover where the cluster is.
-func giveUp(applied string) string {
-	return "To give up what is missing, set spec.cutover.gtid to " + applied + ", which is final"
+func giveUp(c *v1alpha1.GaleraCluster, applied string) string {
+	return fmt.Sprintf("To give up what is missing, set spec.cutover.gtid to %s, and spec.cutover.uid to %s, which is "+
+		"final", applied, v1alpha1.RequestUID(c))
 }
 
 // purged names what can be done without what the source has deleted. A cluster that is being cut over may accept writes
@@ -314,7 +317,7 @@ func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
 			"been tried. "
 	}
 	if c.Spec.Cutover != nil {
-		return text + giveUp(applied)
+		return text + giveUp(c, applied)
 	}
 	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and have it "+
 		"copied again, to new volumes; no application has written to this cluster: kubectl annotate galeracluster %s -n %s "+

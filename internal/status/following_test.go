@@ -87,7 +87,7 @@ func TestFollowing(t *testing.T) {
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
 			Follow: true, Alternatives: []v1alpha1.ExternalHost{{Host: "db2", Port: 3307}}}}
 		if tc.cutover {
-			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)}
 		}
 		if tc.independent {
 			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
@@ -201,7 +201,7 @@ func TestChannelProblem(t *testing.T) {
 			in.Seen[m.Name] = seen
 		}
 		if tc.cutover {
-			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)}
 		}
 		if tc.emptying {
 			c.Status.Reseed = &v1alpha1.ReseedStatus{Phase: v1alpha1.ReseedEmptying}

@@ -80,22 +80,17 @@ func promotionRefused(in Input) *validate.Problem {
 // then. why is what is wrong with spec.cutover; without it, what the cluster can have is not known yet.
 func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	to, r := c.Spec.Cutover, c.Status.Replication
-	if to == nil || c.Spec.ReplicaOf == nil || c.TakesOver() {
+	if to == nil || c.TakesOver() {
 		return true, ""
 	}
-	if to.UID == "" && !c.OwnCutover() {
-		return false, fmt.Sprintf("spec.cutover has no uid: it may be that of another cluster, which has had the same "+
-			"manifest. To follow, create this one anew without spec.cutover. If this one is to take over, once it has "+
-			"applied everything up to %s: %s", to.GTID, patchCutover(c, fmt.Sprintf(`"uid":"%s"`, v1alpha1.RequestUID(c))))
+	if c.Spec.ReplicaOf == nil {
+		return false, notObeyed(c)
 	}
-	if !c.OwnCutover() && v1alpha1.BegunAnew(c) {
-		return false, fmt.Sprintf("spec.cutover is of the time before this cluster has begun anew to follow another one "+
-			"(spec.replicaOf.replaces), or of another cluster: its uid is %q, and status.identity is %s. To follow, create it "+
-			"anew without spec.cutover%s", to.UID, c.Status.Identity, withApplied(c))
-	}
-	if !c.OwnCutover() {
-		return false, fmt.Sprintf("spec.cutover is that of another cluster, which has had the same manifest: its uid is %q, "+
-			"and this cluster's is %s. To follow, create it anew without spec.cutover%s", to.UID, c.UID, withApplied(c))
+	if whose := foreign(c); whose != "" && to.UID == "" {
+		return false, fmt.Sprintf("%s. To follow, create this one anew without spec.cutover. If this one is to take over, "+
+			"once it has applied everything up to %s: %s", whose, to.GTID, patchCutover(c, uidField(c)))
+	} else if whose != "" {
+		return false, whose + ". To follow, create it anew without spec.cutover" + withApplied(c)
 	}
 	if to.Token != nil {
 		if Withdrawn(c) {
@@ -125,6 +120,46 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 		r.Archive.GTID, r.Applied, withApplied(c))
 }
 
+// foreign is why spec.cutover is taken for that of another cluster, "" where it is this one's.
+func foreign(c *v1alpha1.GaleraCluster) string {
+	to := c.Spec.Cutover
+	switch {
+	case c.OwnCutover():
+		return ""
+	case to.UID == "":
+		return "spec.cutover has no uid: it may be that of another cluster, which has had the same manifest"
+	case v1alpha1.BegunAnew(c):
+		return fmt.Sprintf("spec.cutover is of the time before this cluster has begun anew to follow another one "+
+			"(spec.replicaOf.replaces), or of another cluster: its uid is %q, and status.identity is %s", to.UID,
+			c.Status.Identity)
+	}
+	return fmt.Sprintf("spec.cutover is that of another cluster, which has had the same manifest: its uid is %q, and "+
+		"this cluster's is %s", to.UID, c.UID)
+}
+
+// notObeyed is what is wrong with the cutover of a cluster that follows a server, and how it takes over. The position
+// that it has goes on, and would change the message each time.
+func notObeyed(c *v1alpha1.GaleraCluster) string {
+	to, r, text, host := c.Spec.Cutover, c.Status.Replication, foreign(c), c.Followed().Host
+	own := patchCutover(c, uidField(c))
+	if c.HoldsAtCutover() && c.Status.ClusterUUID != "" {
+		return fmt.Sprintf("%s. Whether nodes have accepted writes is not known, as the cluster's status was lost: no node "+
+			"accepts any, or applies more than %s. If this cluster has taken over before: %s", text, to.GTID, own)
+	}
+	text += ". The cluster goes on following, and no node accepts writes"
+	if to.UID == "" && (r == nil || !binlog.Beyond(r.Applied, to.GTID)) {
+		text += fmt.Sprintf(". If it is this cluster's, and %s accepts no writes after %s: %s", host, to.GTID, own)
+	}
+	return text + fmt.Sprintf(". To have it take over with what it has, end the writes of %s, wait until "+
+		"status.replication.applied is @@gtid_binlog_pos there, and write that for APPLIED: %s", host,
+		patchCutover(c, `"gtid":"APPLIED",`+uidField(c)))
+}
+
+// uidField is spec.cutover.uid as it has to be.
+func uidField(c *v1alpha1.GaleraCluster) string {
+	return fmt.Sprintf(`"uid":"%s"`, v1alpha1.RequestUID(c))
+}
+
 // reachable reports whether the cluster has a position, or its archive does.
 func reachable(position string, r *v1alpha1.ReplicationStatus) bool {
 	for _, one := range strings.Split(position, ",") {
@@ -150,7 +185,7 @@ func withApplied(c *v1alpha1.GaleraCluster) string {
 	if r == nil || r.Applied == "" {
 		return ""
 	}
-	fields := fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Applied, v1alpha1.RequestUID(c))
+	fields := fmt.Sprintf(`"gtid":"%s",%s`, r.Applied, uidField(c))
 	if c.Spec.Cutover.Token != nil {
 		fields += `,"token":null`
 	}

@@ -68,7 +68,11 @@ func TestFollowIsAdmitted(t *testing.T) {
 		return kube.Update(ctx, c)
 	}
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }), "run kubectl galera cutover")
-	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"} }))
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"} }),
+		"set spec.cutover.uid to the metadata.uid of this cluster")
+	must(t, update(func(c *v1alpha1.GaleraCluster) {
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: string(c.UID)}
+	}))
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = nil }), "cannot be taken back")
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-8" }), "cannot be taken back")
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }), "run kubectl galera cutover")
@@ -87,4 +91,16 @@ func TestFollowIsAdmitted(t *testing.T) {
 	must(t, update(archived))
 	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }))
 	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.Own = "9-9-1" }))
+
+	// One that an earlier build has admitted without a uid stays valid, and so does a manifest that is applied anew.
+	old := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"}, Spec: spec()}
+	old.Spec.BootstrapFrom, old.Spec.Cutover = from, &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	must(t, kube.Create(ctx, old))
+	change := func(edit func()) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(old), old))
+		edit()
+		return kube.Update(ctx, old)
+	}
+	must(t, change(func() { old.Labels = map[string]string{"of": "before"} }))
+	must(t, change(func() { old.Spec.Cutover.UID = string(old.UID) }))
 }

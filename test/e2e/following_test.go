@@ -194,6 +194,7 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		Expect(err).NotTo(HaveOccurred())
 		Expect(have.Status.Replication.Role).To(Equal(v1alpha1.RoleIndependent))
 		Expect(have.Spec.Cutover.Own).NotTo(BeEmpty())
+		Expect(have.Spec.Cutover.UID).To(Equal(string(have.UID)))
 		var back bytes.Buffer
 		command := plugin.New(&back, &back)
 		command.SetArgs([]string{"cutover", c.Name, "--back", "--back-host=db", "-n", ns, "--context", kube.Context})

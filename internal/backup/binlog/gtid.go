@@ -62,3 +62,18 @@ func In(position string, domain uint32) (g GTID, others []string) {
 	}
 	return g, others
 }
+
+// Beyond reports whether a position has more than another one: in each domain of that one a number that is not lower,
+// and in one a higher one. An unknown position is beyond nothing, and nothing is beyond one.
+func Beyond(position, of string) bool {
+	more := false
+	for _, one := range strings.Split(of, ",") {
+		want, err := Parse(strings.TrimSpace(one))
+		have, _ := In(position, want.Domain)
+		if err != nil || want == (GTID{}) || have.Seq < want.Seq {
+			return false
+		}
+		more = more || have.Seq > want.Seq
+	}
+	return more
+}

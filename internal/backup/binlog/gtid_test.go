@@ -51,3 +51,27 @@ func TestHead(t *testing.T) {
 		}
 	}
 }
+
+// TestBeyond: a position is beyond another one that has nothing which it lacks, and less in one domain.
+func TestBeyond(t *testing.T) {
+	for name, c := range map[string]struct {
+		position, of string
+		want         bool
+	}{
+		"later":                        {"0-1-10", "0-1-9", true},
+		"later, of another server":     {"0-2-10", "0-1-9", true},
+		"the same":                     {"0-1-9", "0-1-9", false},
+		"earlier":                      {"0-1-8", "0-1-9", false},
+		"later in one domain of two":   {"0-1-9, 7-2-4", "7-2-3,0-1-9", true},
+		"later in one, not in another": {"0-1-10,7-2-2", "0-1-9,7-2-3", false},
+		"a domain is missing":          {"0-1-10", "0-1-9,7-2-3", false},
+		"a domain more":                {"0-1-9,7-2-3", "0-1-9", false},
+		"it is not known":              {"", "0-1-9", false},
+		"of nothing":                   {"0-1-9", "", false},
+		"of what is none":              {"0-1-9", "x", false},
+	} {
+		if got := Beyond(c.position, c.of); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
