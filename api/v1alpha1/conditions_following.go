@@ -25,6 +25,8 @@ const (
 	ReasonChannelFatal    = "ChannelFatal"
 	ReasonSourcePurged    = "SourcePurged"
 	ReasonReseeding       = "Reseeding"
+	// ReasonCutoverDiverged: another server has written what the cluster has applied than the last position.
+	ReasonCutoverDiverged = "CutoverDiverged"
 	// ReasonArchiveRefused: the archive of spec.replicaOf does not go on from where the cluster is.
 	ReasonArchiveRefused = "ArchiveRefused"
 	// ReasonPromotionUnrecorded: the store has no record that the cluster takes over; ReasonPromotionLost: it has the

@@ -68,7 +68,7 @@ func (c *GaleraCluster) OwnCutover() bool {
 // HoldsAtCutover reports whether nothing after spec.cutover is applied though no node accepts writes after it: it is
 // being recorded that the cluster takes over from an archive; or whether one that has followed a server has accepted
 // writes is not known, as its status was lost. One that has another cluster's cutover goes on following its server.
-func (c *GaleraCluster) HoldsAtCutover() bool {
+func HoldsAtCutover(c *GaleraCluster) bool {
 	copied := c.Status.Restore != nil && c.Status.Restore.Phase == RestoreCompleted
 	return c.Spec.Cutover != nil && !c.TakesOver() && (c.Spec.ReplicaOf != nil || !copied)
 }

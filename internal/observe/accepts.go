@@ -50,7 +50,7 @@ func accept(f Facts, seen map[string]Seen, published agentapi.NodeConfig) (accep
 	if published.Revision != "" {
 		accepts = published.Cluster == c.Name && published.UID == uid && published.Follow != nil &&
 			published.Follow.Until == to.GTID
-		return accepts, accepts && (published.Lease || published.Refuse)
+		return accepts, accepts && (published.Lease || published.Refuse || published.Follow.Ended)
 	}
 	of := agentapi.Identity{Namespace: c.Namespace, Cluster: c.Name, UID: uid}
 	for name := range f.Pods {

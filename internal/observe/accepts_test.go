@@ -94,9 +94,12 @@ func TestIndependentAgain(t *testing.T) {
 		server     bool   // a server was followed
 		replaces   string // the cluster has begun anew
 	}{
-		"it has a lease":     {of: agentapi.NodeConfig{Lease: true}, want: true},
-		"it refuses writes":  {of: agentapi.NodeConfig{Refuse: true, Refusal: refuses}, want: true},
-		"a node has a lease": {of: agentapi.NodeConfig{Lease: true}, node: true, want: true},
+		"it has a lease":    {of: agentapi.NodeConfig{Lease: true}, want: true},
+		"it refuses writes": {of: agentapi.NodeConfig{Refuse: true, Refusal: refuses}, want: true},
+		"all have accepted writes": {of: agentapi.NodeConfig{Follow: &agentapi.Follow{Until: "0-1-9", Ended: true}},
+			want: true},
+		"all have, after another cutover": {of: agentapi.NodeConfig{Follow: &agentapi.Follow{Until: "0-1-8", Ended: true}}},
+		"a node has a lease":              {of: agentapi.NodeConfig{Lease: true}, node: true, want: true},
 		"a node refuses writes": {of: agentapi.NodeConfig{Refuse: true, Refusal: refuses}, node: true,
 			want: true},
 		"it has followed a server":          {of: agentapi.NodeConfig{Lease: true}, server: true, want: true},

@@ -84,7 +84,8 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 	switch {
 	case c.TakesOver():
 		out.Until = c.Spec.Cutover.GTID
-	case c.HoldsAtCutover(): // whatever becomes of the record
+		out.Ended = !c.Follows()
+	case v1alpha1.HoldsAtCutover(c): // whatever becomes of the record
 		out.Hold, out.HoldEnds = c.Spec.Cutover.GTID, never
 	default:
 		out.Hold, out.HoldEnds = hold(c.Annotations[v1alpha1.AnnotationHoldChannel])

@@ -50,7 +50,8 @@ func TestSourceIsMounted(t *testing.T) {
 	}
 	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"} // by an earlier build
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
-	if n := NodeConfig(c, 3, TLSConfig(c), Options{}); !n.RunEvents || n.Follow.Until != "0-1-7" {
+	if n := NodeConfig(c, 3, TLSConfig(c), Options{}); !n.RunEvents || n.Follow.Until != "0-1-7" ||
+		!n.Follow.Ended {
 		t.Errorf("after the cutover: %+v", n.Follow)
 	}
 }
@@ -102,7 +103,8 @@ func TestCutoverOfAnotherCluster(t *testing.T) {
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
 		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: tc.uid}
 		tc.edit(c)
-		if f := follow(c); f.Until != tc.until || f.Hold != tc.hold {
+		if f := follow(c); f.Until != tc.until || f.Hold != tc.hold ||
+			f.Ended != strings.HasPrefix(name, "it has ended") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

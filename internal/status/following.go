@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/validate"
@@ -197,7 +198,7 @@ func channelState(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
 	source := followedName(c, f)
 	switch {
-	case c.HoldsAtCutover() && f.node == "":
+	case v1alpha1.HoldsAtCutover(c) && f.node == "":
 		return no(v1alpha1.ReasonCuttingOver, "no node accepts writes yet: "+unrecorded(c))
 	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
 		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
@@ -271,6 +272,9 @@ func channelProblem(in Input) *validate.Problem {
 			"follows %s of %s, and the channel is opened every 30 minutes at most. Find that transaction in the source's "+
 			"binary log with mariadb-binlog, and in the nodes' logs why they end. If its like cannot be avoided, create a "+
 			"new cluster from the source, which copies what the transaction has written", f.ends, f.applied, source))
+	}
+	if c.TakesOver() && len(f.open) == 0 && binlog.Diverged(f.applied, c.Spec.Cutover.GTID) {
+		return blocking(v1alpha1.ReasonCutoverDiverged, diverged(c, f.applied)+". No node accepts writes"+withApplied(c))
 	}
 	if why := archiveRefuses(c, f); why != "" {
 		return blocking(v1alpha1.ReasonArchiveRefused, why)

@@ -176,6 +176,14 @@ func TestChannelProblem(t *testing.T) {
 		"one of several sources has purged during a cutover": {channel: purged, cutover: true,
 			others: []v1alpha1.ExternalHost{{Host: "other"}}, want: v1alpha1.ReasonSourcePurged,
 			says: "wait until each has been tried. To give up"},
+		"another server has written the last position": {applied: "0-2-110", cutover: true,
+			want: v1alpha1.ReasonCutoverDiverged, says: "has applied 0-2-110, and spec.cutover.gtid is 0-1-9"},
+		"as above, and what there is is kept": {applied: "0-2-110", cutover: true, want: v1alpha1.ReasonCutoverDiverged,
+			says: `-p '{"spec":{"cutover":{"gtid":"0-2-110","uid":"u"}}}'`},
+		"as above, and a node accepts writes": {applied: "0-2-110", cutover: true, open: true},
+		"as above, and it is independent": {applied: "0-2-110", cutover: true,
+			role: v1alpha1.RoleIndependent},
+		"another server has written, and it follows":       {applied: "0-2-110"},
 		"the source has purged, and a node accepts writes": {channel: purged, cutover: true, open: true},
 		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236,
 			Error: "max_allowed_packet"}},
@@ -184,7 +192,7 @@ func TestChannelProblem(t *testing.T) {
 	} {
 		in := healthy()
 		c := in.Facts.Cluster
-		c.Namespace, c.Name = "demo", "shop"
+		c.Namespace, c.Name, c.UID = "demo", "shop", "u"
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
 			Follow: true, Alternatives: tc.others}}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}

@@ -110,6 +110,8 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	switch {
 	case r == nil:
 		return false, ""
+	case binlog.Diverged(r.Applied, to.GTID):
+		return false, diverged(c, r.Applied) + withApplied(c)
 	case reachable(to.GTID, r):
 		return true, ""
 	case r.Applied == "" || r.Archive == nil || r.Archive.GTID == "":
@@ -118,6 +120,13 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	return false, fmt.Sprintf("spec.cutover.gtid, %s, is later than the end of %s, %s, and than what this cluster has, "+
 		"%s: neither cluster would accept writes if it were recorded. That is waited for%s", to.GTID, c.FollowedName(),
 		r.Archive.GTID, r.Applied, withApplied(c))
+}
+
+// diverged is what is wrong with a last position that another server has written than what was applied.
+func diverged(c *v1alpha1.GaleraCluster, applied string) string {
+	return fmt.Sprintf("this cluster has applied %s, and spec.cutover.gtid is %s, which another server has written, as "+
+		"one that was promoted without the last transactions of the one before: whether this cluster has what is before "+
+		"that is not known. To have it, create a new cluster from the server with %[2]s", applied, c.Spec.Cutover.GTID)
 }
 
 // foreign is why spec.cutover is taken for that of another cluster, "" where it is this one's.
@@ -142,7 +151,7 @@ func foreign(c *v1alpha1.GaleraCluster) string {
 func notObeyed(c *v1alpha1.GaleraCluster) string {
 	to, r, text, host := c.Spec.Cutover, c.Status.Replication, foreign(c), c.Followed().Host
 	own := patchCutover(c, uidField(c))
-	if c.HoldsAtCutover() && c.Status.ClusterUUID != "" {
+	if v1alpha1.HoldsAtCutover(c) && c.Status.ClusterUUID != "" {
 		return fmt.Sprintf("%s. Whether nodes have accepted writes is not known, as the cluster's status was lost: no node "+
 			"accepts any, or applies more than %s. If this cluster has taken over before: %s", text, to.GTID, own)
 	}

@@ -146,6 +146,8 @@ func TestRecordable(t *testing.T) {
 			of: has("7-2-5", "7-2-5"), says: "of the time before this cluster has begun anew"},
 		"another domain, of another cluster": {gtid: "0-1-9", uid: "u", reached: "7-2-3", of: has("0-1-9,7-2-5", "7-2-5"),
 			ok: true},
+		"another server has written that": {gtid: "0-2-9", uid: "u", of: has("0-1-9", "0-2-9"),
+			says: "whether this cluster has what is before that is not known"},
 		"neither has that": {gtid: "0-1-10", uid: "u", of: has("0-1-8", "0-1-9"),
 			says: "is later than the end of the archive of prod/shop, 0-1-9, and than what this cluster has, 0-1-8"},
 		"neither has one of its domains": {gtid: "0-1-9,7-2-3", uid: "u", of: has("0-1-9", "0-1-9"), says: "is later"},

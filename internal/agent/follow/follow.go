@@ -100,6 +100,8 @@ type Follower struct {
 	shown, fencing        time.Time
 	// failed is why the channel could not be started last, closed why the member does not accept writes yet.
 	failed, closed string
+	// diverged reports whether a person decides about that.
+	diverged bool
 	// stopped is since when the channel is stopped that should run.
 	stopped time.Time
 }
@@ -118,7 +120,7 @@ func New(loop eventloop.Loop, places platform.Places, self string, server Server
 func (r *Follower) Began() {
 	r.gate.Launched()
 	r.read, r.next, r.stopped, r.fencing = nil, time.Time{}, time.Time{}, time.Time{}
-	r.failed, r.closed, r.end, r.outage = "", "", "", outage{}
+	r.failed, r.closed, r.diverged, r.end, r.outage = "", "", false, "", outage{}
 	r.sources.idle()
 	r.warn(r.trials.began())
 	// The lease may have been turned on after its options were made.
@@ -295,8 +297,8 @@ func (r *Follower) Check(now time.Time) {
 	if r.setting {
 		return
 	}
-	f := lifecycle.FollowState{Until: source.Until, Applied: r.read.Applied, ReadOnly: r.read.ReadOnly,
-		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff, Refuse: r.refuses()}
+	f := lifecycle.FollowState{Until: source.Until, Ended: source.Ended, Applied: r.read.Applied,
+		ReadOnly: r.read.ReadOnly, ChannelOff: r.gate.Reported(now) == agentapi.TaskOff, Refuse: r.refuses()}
 	f.Unfenced, f.Known = lifecycle.Unfenced(r.self, r.Run.Status, r.Group.Views, source.Until)
 	if r.shownFor != source.Until { // it may be where the channel is held already
 		r.shownFor, r.shown = source.Until, time.Time{}
@@ -306,8 +308,12 @@ func (r *Follower) Check(now time.Time) {
 	}
 	f.Known = f.Known && !r.shown.IsZero() && r.Run.Asked.After(r.shown) // one that comes later sees that there is an end
 	act := f.Next()
-	r.closed = ""
+	r.closed, r.diverged = "", act == lifecycle.FollowDiverged
 	switch act {
+	case lifecycle.FollowDiverged:
+		r.closed = fmt.Sprintf("this server has applied %s, and the last position is %s, which another server has written: "+
+			"whether what is before that is here is not known", r.read.Applied, source.Until)
+		r.failed, r.sources.refused = "", nil // no channel is opened
 	case lifecycle.FollowAsk:
 		r.closed = "everything is applied, and the other members are asked whether the channel ends there"
 		if len(f.Unfenced) > 0 {
@@ -344,7 +350,7 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 		return
 	}
 	r.reading, r.next = true, now.Add(readInterval)
-	if stop || end != "" && !r.includes(end) || r.closed != "" {
+	if stop || end != "" && !r.includes(end) || r.closed != "" && !r.diverged {
 		r.next = now.Add(readEnding)
 	}
 	proc, asked := r.Run.Proc, r.closing.question(r.switching())
@@ -380,20 +386,4 @@ func (r *Follower) fence(now time.Time, source *agentapi.Follow) {
 	}
 	r.fencing = now
 	r.gate.Again()
-}
-
-// restart starts a channel again that has stopped by itself: what it has applied is exact.
-func (r *Follower) restart(now time.Time) {
-	c := r.read.Channel
-	if !r.gate.On() || c == nil || c.Applying && (c.Connected || c.ErrorNumber == 0) {
-		r.stopped = time.Time{}
-		return
-	}
-	switch {
-	case r.stopped.IsZero():
-		r.stopped = now
-	case now.Sub(r.stopped) >= retryInterval:
-		r.stopped = now
-		r.gate.Again()
-	}
 }

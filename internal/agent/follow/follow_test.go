@@ -135,6 +135,30 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestDiverged: a member that has applied what another server has written than the last position names both, and is not
+// asked more often than one that follows.
+func TestDiverged(t *testing.T) {
+	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "u",
+		Group: []agentapi.GroupMember{{Name: "n-0"}}}
+	run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: serves, Asked: time.Now().Add(time.Minute)}
+	source := &agentapi.Follow{Host: "db", Plain: true, Until: "0-2-105"}
+	f := New(eventloop.Loop{}, platform.Places{}, "n-0", silent{}, Dependencies{Run: run, Group: &api.Peers{},
+		Wanted:    func() (*agentapi.Follow, bool) { return source, true },
+		Primary:   func() string { return "n-0" },
+		Published: func() agentapi.Report { return agentapi.Report{ChannelUntil: source.Until} },
+		Draining:  func() bool { return false }})
+	f.gate.Launched()
+	f.reading, f.wanted, f.failed = true, source.Until, "this server has applied everything"
+	f.read = &agentapi.Following{Applied: "0-1-110", ReadOnly: true}
+	f.Check(time.Now())
+	var r agentapi.Report
+	f.Report(&r)
+	const says = "has applied 0-1-110, and the last position is 0-2-105"
+	if r.Following == nil || !strings.Contains(r.Following.Waiting, says) || f.setting || !f.diverged || f.asked(false) {
+		t.Errorf("%+v, %v", r.Following, f.setting)
+	}
+}
+
 // TestShownAnew: the last position may be where the channel is held already. That the others can see it is found out
 // anew: before, they could see no last position.
 func TestShownAnew(t *testing.T) {

@@ -37,3 +37,19 @@ func (o *outage) see(read agentapi.Following, now time.Time) {
 	}
 	o.seen = now
 }
+
+// restart starts a channel again that has stopped by itself: what it has applied is exact.
+func (r *Follower) restart(now time.Time) {
+	c := r.read.Channel
+	if !r.gate.On() || c == nil || c.Applying && (c.Connected || c.ErrorNumber == 0) {
+		r.stopped = time.Time{}
+		return
+	}
+	switch {
+	case r.stopped.IsZero():
+		r.stopped = now
+	case now.Sub(r.stopped) >= retryInterval:
+		r.stopped = now
+		r.gate.Again()
+	}
+}

@@ -63,23 +63,40 @@ func Includes(position, of string) bool {
 	if !ok || !known {
 		return false
 	}
-	for domain, seqno := range want {
-		if got, there := have[domain]; !there || got < seqno {
+	for domain, last := range want {
+		if got, there := have[domain]; !there || got.seqno < last.seqno {
 			return false
 		}
 	}
 	return true
 }
 
-// domains returns the sequence number of each domain; ok is false for what is no position, or an empty one.
-func domains(position string) (map[uint64]uint64, bool) {
-	out := map[uint64]uint64{}
+// Diverged reports whether a position that has the number of another one, or a higher one, in a domain has it from
+// another server: whether it has the transaction with that number is not known then. A server that was promoted without
+// the last transactions of the one before numbers its own as these were.
+func Diverged(position, of string) bool {
+	have, _ := domains(position)
+	want, _ := domains(of)
+	for domain, last := range want {
+		if got, there := have[domain]; there && got.seqno >= last.seqno && got.server != last.server {
+			return true
+		}
+	}
+	return false
+}
+
+// transaction is the last one of a domain.
+type transaction struct{ server, seqno uint64 }
+
+// domains returns the last transaction of each domain; ok is false for what is no position, or an empty one.
+func domains(position string) (map[uint64]transaction, bool) {
+	out := map[uint64]transaction{}
 	for gtid := range strings.SplitSeq(position, ",") {
 		origin, seqno, ok := parseGTID(gtid)
 		if _, twice := out[origin.domain]; !ok || twice {
 			return nil, false
 		}
-		out[origin.domain] = seqno
+		out[origin.domain] = transaction{origin.server, seqno}
 	}
 	return out, true
 }
@@ -117,12 +134,16 @@ const (
 	FollowAccept
 	// FollowAsk: ask the other members whether their channel ends.
 	FollowAsk
+	// FollowDiverged: a person decides, as another server has written what was applied last.
+	FollowDiverged
 )
 
 // FollowState is what a member knows of its own server.
 type FollowState struct {
 	// Until is the source's last position, "" while the cluster follows; Applied the member's, "" while it is not known.
 	Until, Applied string
+	// Ended reports whether all members have accepted writes after Until.
+	Ended bool
 	// ReadOnly is what the server has.
 	ReadOnly bool
 	// Refuse reports whether clients are refused whatever was applied: another cluster has taken over.
@@ -143,6 +164,8 @@ func (f FollowState) Next() FollowAct {
 		return FollowRefuse
 	case f.Refuse:
 		return FollowStay
+	case reached && f.ReadOnly && !f.Ended && Diverged(f.Applied, f.Until):
+		return FollowDiverged
 	case reached && f.ReadOnly && f.ChannelOff && (!f.Known || len(f.Unfenced) > 0):
 		return FollowAsk
 	case reached && f.ReadOnly && f.ChannelOff:

@@ -82,6 +82,29 @@ func TestIncludes(t *testing.T) {
 	}
 }
 
+// TestDiverged: a number that another server has given shows nothing, in any domain of the end.
+func TestDiverged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		position, of string
+		want         bool
+	}{
+		"the same":                        {"0-2-105", "0-2-105", false},
+		"later, of the same server":       {"0-1-8", "0-1-7", false},
+		"later, of another server":        {"0-1-110", "0-2-105", true},
+		"the same number, another server": {"0-1-105", "0-2-105", true},
+		"earlier, of another server":      {"0-1-98", "0-2-105", false},
+		"another server in one domain":    {"0-1-7,3-1-6", "3-2-6,0-1-7", true},
+		"another server in another one":   {"0-1-7,3-1-6", "0-1-7", false},
+		"a domain is missing":             {"0-1-7", "3-2-6", false},
+		"an unknown position":             {"", "0-1-7", false},
+		"an unknown end":                  {"0-1-7", "", false},
+	} {
+		if got := Diverged(tc.position, tc.of); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestFollowState(t *testing.T) {
 	for name, tc := range map[string]struct {
 		of   FollowState
@@ -96,6 +119,18 @@ func TestFollowState(t *testing.T) {
 			FollowStay},
 		"has applied everything": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true,
 			ChannelOff: true, Known: true}, FollowAccept},
+		"another server has written what it has": {FollowState{Until: "0-2-105", Applied: "0-1-110", ReadOnly: true,
+			ChannelOff: true, Known: true}, FollowDiverged},
+		"as above, and its channel runs": {FollowState{Until: "0-2-105", Applied: "0-1-110", ReadOnly: true},
+			FollowDiverged},
+		"as above, with more of what follows": {FollowState{Until: "0-1-105", Applied: "0-1-110", ReadOnly: true,
+			ChannelOff: true, Known: true}, FollowAccept},
+		"as above, and all have accepted writes": {FollowState{Until: "0-2-105", Applied: "0-1-110", ReadOnly: true,
+			ChannelOff: true, Known: true, Ended: true}, FollowAccept},
+		"as above, and it accepts writes": {FollowState{Until: "0-2-105", Applied: "0-1-110", ChannelOff: true, Known: true},
+			FollowStay},
+		"as above, and another cluster has taken over": {FollowState{Until: "0-2-105", Applied: "0-1-110", ReadOnly: true,
+			ChannelOff: true, Known: true, Refuse: true}, FollowStay},
 		"another channel may go on": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true,
 			Known: true, Unfenced: []string{"n-1"}}, FollowAsk},
 		"the members are not known": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true},

@@ -77,3 +77,16 @@ func Beyond(position, of string) bool {
 	}
 	return more
 }
+
+// Diverged reports whether a position has, in a domain of another one, its number or a higher one from another server:
+// whether it has the transaction with that number is not known then.
+func Diverged(position, of string) bool {
+	for _, one := range strings.Split(of, ",") {
+		want, err := Parse(strings.TrimSpace(one))
+		have, _ := In(position, want.Domain)
+		if err == nil && want != (GTID{}) && have.Seq >= want.Seq && have.Server != want.Server {
+			return true
+		}
+	}
+	return false
+}

@@ -75,3 +75,25 @@ func TestBeyond(t *testing.T) {
 		}
 	}
 }
+
+// TestDiverged: a number that another server has given shows nothing, in any domain.
+func TestDiverged(t *testing.T) {
+	for name, c := range map[string]struct {
+		position, of string
+		want         bool
+	}{
+		"the same":                        {"0-2-105", "0-2-105", false},
+		"later, of the same server":       {"0-1-8", "0-1-7", false},
+		"later, of another server":        {"0-1-110", "0-2-105", true},
+		"the same number, another server": {"0-1-105", "0-2-105", true},
+		"earlier, of another server":      {"0-1-98", "0-2-105", false},
+		"another server in one domain":    {"0-1-7,3-1-6", "3-2-6,0-1-7", true},
+		"another server in another one":   {"0-1-7,3-1-6", "0-1-7", false},
+		"it is not known":                 {"", "0-1-7", false},
+		"of nothing":                      {"0-1-7", "", false},
+	} {
+		if got := Diverged(c.position, c.of); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
