@@ -46,32 +46,31 @@ func promotionRefused(in Input) *validate.Problem {
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, why)
 	}
 	without := patchCutover(c, `"withoutRecord":true`)
+	var p v1alpha1.PromotionRecord
+	if r != nil && r.Promotion != nil {
+		p = *r.Promotion
+	}
 	switch {
-	case r != nil && r.Promotion != nil:
-	case c.Status.Restore == nil && c.Status.ClusterUUID != "":
+	case p.Withdrawn:
+		return blocking(v1alpha1.ReasonSwitchWithdrawn, unrecorded(c)+". This cluster accepts no writes, and goes on "+
+			"following once spec.cutover is removed: "+fmt.Sprintf(`kubectl patch galeracluster %s -n %s --type=merge `+
+			`-p '{"spec":{"cutover":null}}'`, c.Name, c.Namespace))
+	case p.LostTo != "":
+		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it, and "+
+			"create it anew if it is to follow that one. If that one is gone for good, have this one take over all the same: "+
+			without)
+	case p.Message != "" && c.Spec.Cutover.Token != nil:
+		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To give it up, take it back at the other "+
+			"cluster, which accepts no writes (kubectl galera switch-site NAME --back), then remove spec.cutover here. If that "+
+			"one is lost for good, have this one take over all the same: "+without)
+	case p.Message != "":
+		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To go on without a record, which "+
+			c.FollowedName()+" would find, make sure that nothing writes there any more, then: "+without)
+	case c.Status.Restore == nil && c.Status.ClusterUUID != "": // nothing is recorded, or not with spec.cutover.gtid
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, "whether it is recorded that this cluster takes over is not "+
 			"known: its status was lost, with which archive it has followed (status.restore). This cluster accepts no "+
 			"writes. Make sure that "+c.FollowedName()+" accepts none any more, and no other cluster has taken over from it, "+
 			"then have this one take over with what it has: "+without)
-	default:
-		return nil
-	}
-	switch {
-	case r.Promotion.Withdrawn:
-		return blocking(v1alpha1.ReasonSwitchWithdrawn, unrecorded(c)+". This cluster accepts no writes, and goes on "+
-			"following once spec.cutover is removed: "+fmt.Sprintf(`kubectl patch galeracluster %s -n %s --type=merge `+
-			`-p '{"spec":{"cutover":null}}'`, c.Name, c.Namespace))
-	case r.Promotion.LostTo != "":
-		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it, and "+
-			"create it anew if it is to follow that one. If that one is gone for good, have this one take over all the same: "+
-			without)
-	case r.Promotion.Message != "" && c.Spec.Cutover.Token != nil:
-		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To give it up, take it back at the other "+
-			"cluster, which accepts no writes (kubectl galera switch-site NAME --back), then remove spec.cutover here. If that "+
-			"one is lost for good, have this one take over all the same: "+without)
-	case r.Promotion.Message != "":
-		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To go on without a record, which "+
-			c.FollowedName()+" would find, make sure that nothing writes there any more, then: "+without)
 	}
 	return nil
 }
