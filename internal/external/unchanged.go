@@ -10,7 +10,8 @@ import (
 // settleTries is how often it is waited, for snapshotPause each, until a source's tables were not altered just now.
 const settleTries = 30
 
-// altering is how many ALTER TABLE statements a server has begun since its start.
+// altering is how many ALTER TABLE statements a server has begun since its start. No snapshot is taken while one is
+// carried out, or waits for its tables: BACKUP STAGE waits for it.
 const altering = "SELECT variable_value FROM information_schema.GLOBAL_STATUS WHERE variable_name = 'COM_ALTER_TABLE'"
 
 // settled reads the definitions once no table was created, renamed or altered within the seconds before: whatever
