@@ -262,7 +262,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		func() galera.Line { return a.orders.Content().Lineage.Line }, func() (keys backup.Keys, err error) {
 			keys.Fingerprints, keys.Algorithm, err = a.config.ServerKeys()
 			return keys, err
-		})
+		}, func(ctx context.Context) (map[string]string, error) { return backup.Created(ctx, conn.DB()) })
 	a.handover = handover.New(loop, handedOver(a))
 }
 

@@ -76,6 +76,8 @@ type BackupEnd struct {
 	// ServerVersion and Arch are the node's.
 	ServerVersion string `json:"serverVersion,omitempty"`
 	Arch          string `json:"arch,omitempty"`
+	// Created are the settings that the data directory keeps from its creation, nil where they are not known.
+	Created map[string]string `json:"created,omitempty"`
 	// LSN is where an increment of this copy begins, 0 when there can be none.
 	LSN uint64 `json:"lsn,omitempty"`
 	// FromLSN is where this copy begins, 0 for a full one; Full is why it is full, "" where no increment was asked for.

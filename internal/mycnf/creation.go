@@ -41,6 +41,15 @@ func Unchangeable(created, wanted map[string]string) *Kept {
 	return nil
 }
 
+// Created are all settings that a data directory keeps when it is created with some settings.
+func Created(settings map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range effective(settings) {
+		out[strings.ReplaceAll(name, "-", "_")] = value
+	}
+	return out
+}
+
 // effective are the values of all settings of creation.
 func effective(settings map[string]string) map[string]string {
 	out := maps.Clone(creation)

@@ -30,6 +30,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -321,7 +322,8 @@ func taskOf(c *v1alpha1.GaleraCluster) (task.Restore, error) {
 	s := c.Status.Restore
 	replay, err := restoration.Replay(c)
 	t := task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, History: s.History, Replay: replay,
-		Follow: c.Spec.ReplicaOf != nil, Keys: resources.NeededKeys(c)}
+		Follow: c.Spec.ReplicaOf != nil, Keys: resources.NeededKeys(c),
+		Created: mycnf.Created(resources.Settings(c))}
 	t.ServerID, t.Domain = resources.Identifiers(c)
 	if t.Keys != nil {
 		t.Algorithm = c.Status.AtRest.Algorithm

@@ -98,7 +98,8 @@ func TestTask(t *testing.T) {
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{}
 	c.Status.Restore = &v1alpha1.RestoreStatus{Directory: "d", ID: "i", Checksum: "c1", History: "h"}
 	got, err := taskOf(c)
-	if err != nil || got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.History != "h" || got.ServerID != 0 {
+	if err != nil || got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.History != "h" || got.ServerID != 0 ||
+		got.Created["lower_case_table_names"] != "0" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	c.UID, c.Spec.BootstrapFrom, c.Spec.ReplicaOf = "u1", nil, &v1alpha1.ReplicaOf{}

@@ -41,6 +41,8 @@ type server struct {
 	line     galera.Line
 	keys     Keys
 	noKeys   error
+	created  map[string]string
+	unknown  error
 	// onBegin is called after each question for the line.
 	onBegin func()
 	hash    string
@@ -80,7 +82,8 @@ func start(t *testing.T, program string) *server {
 		func() galera.Line {
 			defer s.onBegin()
 			return s.line
-		}, func() (Keys, error) { return s.keys, s.noKeys })
+		}, func() (Keys, error) { return s.keys, s.noKeys },
+		func(context.Context) (map[string]string, error) { return s.created, s.unknown })
 	s.onBegin = func() {}
 	s.line = galera.Line{ID: "recover-2-x", Epoch: 2}
 	ca := pkitest.NewCA("ca")
@@ -249,6 +252,22 @@ func TestLineOfHistory(t *testing.T) {
 	s.onBegin = func() { s.line.ID = "rebuild-4-z" }
 	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Error != errLine.Error() {
 		t.Errorf("%+v %v", end, err)
+	}
+}
+
+// TestCreated: a copy names what its data directory was created with, and is none the less for a server that does not
+// say so.
+func TestCreated(t *testing.T) {
+	s := start(t, complete)
+	s.admit(t, "b1")
+	s.created = map[string]string{"lower_case_table_names": "1"}
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Error != "" ||
+		end.Created["lower_case_table_names"] != "1" {
+		t.Errorf("%+v %v", end, err)
+	}
+	s.created, s.unknown = nil, errors.New("it does not answer")
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Error != "" || end.Created != nil {
+		t.Errorf("not known: %+v %v", end, err)
 	}
 }
 

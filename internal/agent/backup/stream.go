@@ -79,6 +79,10 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	now := mark{ID: id, Boot: boot(), Version: g.version, Keys: g.keys.Fingerprints, Algorithm: g.keys.Algorithm}
 	since, full := r.since(q, g, now)
+	created, err := r.created(ctx)
+	if err != nil {
+		r.loop.Logger.Warn("what the data directory was created with is not known", "id", id, "error", err)
+	}
 	end, err := r.stream(ctx, g.version, since, func(chunk []byte) error {
 		_ = controller.SetWriteDeadline(time.Now().Add(admissionTTL))
 		n, err := w.Write(chunk)
@@ -96,7 +100,7 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 			}
 		}
 	}
-	end.Full = full
+	end.Full, end.Created = full, created
 	end.Line, end.Keys, end.Algorithm = g.line, g.keys.Fingerprints, g.keys.Algorithm
 	r.end(g, err)
 	if err != nil {

@@ -29,6 +29,8 @@ type Streamer struct {
 	user   string
 	line   func() galera.Line
 	keys   func() (Keys, error)
+	// created asks the server for the settings that its data directory keeps.
+	created func(context.Context) (map[string]string, error)
 
 	mu       sync.Mutex
 	admitted agentapi.BackupAdmission
@@ -63,12 +65,13 @@ type stream struct {
 
 // New returns a Streamer that has given nothing. user is the account mariadb-backup logs in as, on the unix socket.
 // line is asked on the loop for the line of history that the member's data belong to, keys for what the running server
-// may have encrypted them with.
+// may have encrypted them with. created asks it for the settings that its data directory keeps.
 func New(loop eventloop.Loop, places platform.Places, table *platform.ProcessTable, image *mariadbd.Image,
 	run *process.Supervisor,
-	user string, line func() galera.Line, keys func() (Keys, error)) *Streamer {
+	user string, line func() galera.Line, keys func() (Keys, error),
+	created func(context.Context) (map[string]string, error)) *Streamer {
 	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line,
-		keys: keys}
+		keys: keys, created: created}
 }
 
 // Admit lets the holder of a key take a backup, for a while. Safe for concurrent use.

@@ -12,6 +12,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -20,6 +21,7 @@ const mysqlID = int64(999)
 
 // Find is the Job that looks for the backup of a restore, and tries the private key on it.
 func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
+	t.Created = mycnf.Created(resources.Settings(c))
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
 	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o,
 		func(p *corev1.PodSpec) { addKeys(p, c.Bootstrap().IdentitySecretRef) })

@@ -76,6 +76,9 @@ type Manifest struct {
 	Keys map[string]string `json:"keys,omitempty"`
 	// Algorithm is what they are encrypted with, "" when they are not.
 	Algorithm string `json:"algorithm,omitempty"`
+	// Created are the settings that the data directory keeps from its creation (mycnf.Created), nil in manifests of
+	// earlier releases.
+	Created map[string]string `json:"created,omitempty"`
 	// StreamBytes is the length of mariadb-backup's stream (mbstream), StreamSHA256 its checksum in hexadecimal.
 	StreamBytes  int64  `json:"streamBytes"`
 	StreamSHA256 string `json:"streamSHA256"`

@@ -94,7 +94,8 @@ func (a adopted) refuse(version string, t task.External) error {
 		return refusedBackup("it names no GTID that its server could be followed from: set log_bin there, write to it once, "+
 			"and %s, or remove follow", another)
 	}
-	if kept := mycnf.Unchangeable(a.created(t.Settings), t.Settings); kept != nil {
+	// backup-my.cnf lacks the others, as lower_case_table_names: they are taken to be those that are wanted
+	if kept := mycnf.Unchangeable(mixed(t.Settings, a.Options), t.Settings); kept != nil {
 		return refusedBackup("its files were made with %s=%s: set that in spec.mariadb.config", kept.Name, kept.Value)
 	}
 	return nil
@@ -107,18 +108,6 @@ func isNoLock(option string) bool {
 	return strings.HasPrefix(name, "--no-l") &&
 		strings.HasPrefix("--no-lock", name) && //nolint:gocritic // the name may be the shorter one
 		!slices.Contains([]string{"0", "off", "false"}, value)
-}
-
-// created are the settings that the files were made with: those that backup-my.cnf has. The others, as
-// lower_case_table_names, are not known, and taken to be those that are wanted.
-func (a adopted) created(wanted map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, from := range []map[string]string{wanted, a.Options} {
-		for name, value := range from {
-			out[mycnf.Normalise(name)] = value
-		}
-	}
-	return out
 }
 
 func some(names []string) string {

@@ -137,7 +137,7 @@ func ended(m manifest.Manifest, end agentapi.BackupEnd, now time.Time) (manifest
 		m.Format = manifest.IncrementFormat
 	}
 	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch, now
-	m.Keys, m.Algorithm = end.Keys, end.Algorithm
+	m.Keys, m.Algorithm, m.Created = end.Keys, end.Algorithm, end.Created
 	m.Line = binlog.Line{History: end.Line.Start.UUID, ID: end.Line.ID, Epoch: end.Line.Epoch, Start: end.Line.Start.Seqno,
 		Copied: end.Line.Copied}
 	return m, nil

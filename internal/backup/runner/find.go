@@ -23,6 +23,9 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	if err != nil {
 		return task.Result{}, err
 	}
+	if err := asCreated(m.ID, m.Created, t.Created); err != nil {
+		return task.Result{}, err
+	}
 	all, err := chain(ctx, bucket, path.Dir(base), m)
 	if err != nil {
 		return task.Result{}, err

@@ -68,11 +68,12 @@ func TestKeysOfABackup(t *testing.T) {
 }
 
 // TestManifestHasTheKeysOfTheStream: a Job that waited while encryption was switched on, or off, writes down what the
-// server had that gave the backup.
+// server had that gave the backup, and what its data directory was created with.
 func TestManifestHasTheKeysOfTheStream(t *testing.T) {
 	own := map[string]string{"1": "a"}
-	m, _ := ended(manifest.Manifest{}, agentapi.BackupEnd{Keys: own, Algorithm: "AES_CBC"}, time.Now())
-	if m.Keys["1"] != "a" || m.Algorithm != "AES_CBC" {
+	m, _ := ended(manifest.Manifest{}, agentapi.BackupEnd{Keys: own, Algorithm: "AES_CBC",
+		Created: map[string]string{"x": "y"}}, time.Now())
+	if m.Keys["1"] != "a" || m.Created["x"] != "y" || m.Algorithm != "AES_CBC" {
 		t.Errorf("switched on: %+v", m)
 	}
 	m, _ = ended(manifest.Manifest{Keys: own, Algorithm: "AES_CTR"}, agentapi.BackupEnd{}, time.Now())

@@ -58,6 +58,11 @@ func loadRestored(ctx context.Context, t task.Load, p places, to tables.Target) 
 	if err != nil {
 		return task.Result{}, err
 	}
+	t.Settings = onItsOwn(t.Settings, m)
+	if t.Replay != nil {
+		replay := *t.Replay
+		replay.Settings, t.Replay = t.Settings, &replay
+	}
 	p.encrypted = len(m.Keys) > 0 // nor do the temporary files of the server hold rows in clear
 	r, err := restore(ctx, t.Restore, p)
 	if err != nil {

@@ -74,7 +74,7 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 	}
 	p.encrypted = len(m.Keys) > 0
 	for step := len(all) - 1; step >= 0; step-- { // the full backup first
-		if err := add(ctx, all[step], step, p); err != nil {
+		if err := add(ctx, t, all[step], step, p); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -209,7 +209,7 @@ func roomFor(p places, bytes int64, what string) error {
 }
 
 // add makes a database of a full backup, or adds an increment to the one that is there.
-func add(ctx context.Context, m manifest.Manifest, step int, p places) error {
+func add(ctx context.Context, t task.Restore, m manifest.Manifest, step int, p places) error {
 	dir := p.work
 	if m.Base != nil {
 		dir = p.increment()
@@ -219,6 +219,11 @@ func add(ctx context.Context, m manifest.Manifest, step int, p places) error {
 	}
 	if err := unpack(ctx, m, step, dir, p); err != nil {
 		return err
+	}
+	if m.Base == nil {
+		if err := unpackedAsCreated(t, m, p); err != nil {
+			return err
+		}
 	}
 	say("preparing the data")
 	if m.Base == nil {

@@ -21,4 +21,7 @@ type Restore struct {
 	Keys map[string]string `json:"keys,omitempty"`
 	// Algorithm is what it encrypts them with; "" is any.
 	Algorithm string `json:"algorithm,omitempty"`
+	// Created are the cluster's settings that a data directory keeps from its creation (mycnf.Created), nil where the data
+	// are not those of a cluster.
+	Created map[string]string `json:"created,omitempty"`
 }

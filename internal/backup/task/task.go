@@ -154,6 +154,8 @@ type Find struct {
 	// Damaged are the directories, with the ID, of backups that a test has found damaged: without an ID none of them is
 	// taken, nor an increment of one.
 	Damaged []string `json:"damaged,omitempty"`
+	// Created is as in Restore.
+	Created map[string]string `json:"created,omitempty"`
 }
 
 // Replay applies the archive to a restored backup.
@@ -381,6 +383,7 @@ const (
 	ReasonPointInTimeUnavailable = "PointInTimeUnavailable"
 	ReasonReplayFailed           = "ReplayFailed"
 	ReasonKeyNeeded              = "KeyNeeded"
+	ReasonForbiddenSetting       = "ForbiddenSetting"
 
 	ReasonTargetExists  = "TargetExists"
 	ReasonTableNotFound = "TableNotFound"
