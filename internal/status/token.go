@@ -18,7 +18,7 @@ func Withdrawn(c *v1alpha1.GaleraCluster) bool {
 }
 
 // tokenOf reports whether spec.cutover.token may be used: this cluster has applied everything. That stays so, and with
-// it the task of NAME-source, which compares the archive's end. why is why it is not used at all.
+// it what NAME-source is asked, which compares the archive's end. why is why it is not used at all.
 func tokenOf(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 	token, of, r := c.Spec.Cutover.Token, c.Status.Restore, c.Status.Replication
 	if token.To != string(c.UID) {
@@ -37,7 +37,22 @@ func tokenOf(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 		return false, "spec.cutover.token.gtid is no GTID: remove spec.cutover"
 	}
 	applied, _ := binlog.In(r.Applied, last.Domain)
-	return applied == last || applied.Seq > last.Seq, "" // with more, it is void: the program finds that out
+	return applied.Seq >= last.Seq, "" // with more, the program is asked whether it was taken back (Ahead)
+}
+
+// Ahead is the last transaction that this cluster has of the one which has given spec.cutover.token, where that is not
+// the token's, "" where it is, or less: that one has lost what this one has, or was written to since. Nothing may be
+// recorded with the token then: it may have others of the same numbers, which this one lacks.
+func Ahead(c *v1alpha1.GaleraCluster) string {
+	if c.Spec.Cutover == nil || c.Spec.Cutover.Token == nil || c.Status.Replication == nil {
+		return ""
+	}
+	last, err := binlog.Parse(c.Spec.Cutover.Token.GTID)
+	applied, _ := binlog.In(c.Status.Replication.Applied, last.Domain)
+	if err != nil || applied == last || applied.Seq < last.Seq {
+		return ""
+	}
+	return applied.String()
 }
 
 // Orphan reports whether a record is one that was made with a token before spec.cutover was removed.

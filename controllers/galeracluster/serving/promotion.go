@@ -33,9 +33,11 @@ func asked(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) string {
 	if p == nil || p.Number == 0 {
 		return ""
 	}
-	token := c.Spec.Cutover.Token
-	text, _ := json.Marshal(task.Recording{Promotion: *p, SingleWriter: s.Spec.SingleWriter, // nothing of it can fail
-		Segment: uint64(token.Segment), Checksum: token.Checksum}) //nolint:gosec // segments are numbered from one on
+	of := task.Recording{Promotion: *p, SingleWriter: s.Spec.SingleWriter, Ahead: status.Ahead(c)}
+	if token := c.Spec.Cutover.Token; of.Ahead == "" { // a program of an earlier release finds no segment 0
+		of.Segment, of.Checksum = uint64(token.Segment), token.Checksum //nolint:gosec // numbered from one on
+	}
+	text, _ := json.Marshal(of) // nothing of it can fail
 	return string(text)
 }
 

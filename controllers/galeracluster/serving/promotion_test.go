@@ -115,7 +115,8 @@ func TestTakingOverWithAToken(t *testing.T) {
 	w.pass()
 	w.c.Status.ClusterUUID, w.c.Status.Restore.Replay.Reached = "u", "0-1-5"
 	w.c.Status.Restore.Directory = "prod/shop/b65191a0"
-	token := v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", From: "b65191a0-1", To: string(w.c.UID)}
+	token := v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9", From: "b65191a0-1", To: string(w.c.UID), Segment: 3,
+		Checksum: "5f1c"}
 	at := func(applied, archived string, change func(*v1alpha1.SwitchToken)) *task.Promotion {
 		with := token
 		change(&with)
@@ -150,11 +151,19 @@ func TestTakingOverWithAToken(t *testing.T) {
 	if at("0-1-10", "0-1-10", same) == nil {
 		t.Error("it has more: whether the token was taken back is not asked")
 	}
+	store := &v1alpha1.GaleraBackupStore{}
+	if of := asked(w.c, store); !strings.Contains(of, `"ahead":"0-1-10"`) || strings.Contains(of, "segment") ||
+		strings.Contains(of, "5f1c") {
+		t.Errorf("it has more: %s", of)
+	}
 	if at("0-1-9", "0-1-10", same) == nil {
 		t.Error("the program is not asked any more what has become of the token")
 	}
 	if p := at("0-1-9", "0-1-9", same); p == nil || p.Number != 4 || p.GTID != "0-1-9" {
 		t.Errorf("%+v", p)
+	}
+	if of := asked(w.c, store); !strings.Contains(of, `"segment":3,"checksum":"5f1c"`) || strings.Contains(of, "ahead") {
+		t.Error(of)
 	}
 	withdrawn := &task.Served{Chain: 7, Promotion: &task.Promotion{Number: 4, UID: "b65191a0-1", GTID: "0-1-9",
 		Withdrawn: true}}

@@ -154,6 +154,19 @@ func (h Head) Line() Line {
 	return h.Lines[len(h.Lines)-1]
 }
 
+// LineOf is the line of history in which the chain up to the segment has a transaction. Where that is not known it is
+// the last one that may be.
+func (h Head) LineOf(g GTID) Line {
+	i := len(h.Lines) - 1
+	for i > 0 && g.Seq <= h.Lines[i].After.Seq {
+		i--
+	}
+	if i < 0 {
+		return Line{}
+	}
+	return h.Lines[i]
+}
+
 // Start is the transaction after which a segment goes on.
 func (h Head) Start() GTID {
 	if h.Begins {

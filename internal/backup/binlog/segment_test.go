@@ -60,6 +60,27 @@ func TestLastAtLeast(t *testing.T) {
 	}
 }
 
+// TestLineOf: a transaction is of the last line of history that does not begin after it.
+func TestLineOf(t *testing.T) {
+	t.Parallel()
+	line := func(id string, after uint64) Line {
+		return Line{History: "h", ID: id, After: GTID{Server: 1, Seq: after}}
+	}
+	h := Head{Lines: []Line{{History: "h", ID: "a"}, line("b", 5), line("c", 9), line("d", 9)}}
+	for seq, want := range map[uint64]string{1: "a", 5: "a", 6: "b", 9: "b", 10: "d"} {
+		if have := h.LineOf(GTID{Server: 1, Seq: seq}).ID; have != want {
+			t.Errorf("%d: %q", seq, have)
+		}
+	}
+	old := Head{Lines: []Line{{History: "h", ID: "a"}, {History: "h", ID: "b"}}} // where a line begins is not known
+	if have := old.LineOf(GTID{Server: 1, Seq: 1}).ID; have != "b" {
+		t.Errorf("%q", have)
+	}
+	if have := (Head{}).LineOf(GTID{Server: 1, Seq: 1}); have.Known() {
+		t.Errorf("%+v", have)
+	}
+}
+
 // TestIsUnnamed: what is not in a head, for lack of space, may name no seqno.
 func TestIsUnnamed(t *testing.T) {
 	var h Head

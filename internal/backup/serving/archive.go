@@ -125,14 +125,13 @@ func (a *archived) last(ctx context.Context) (binlog.Head, error) {
 	return a.head(ctx, n)
 }
 
-// end is the archive's last transaction, and the checksum of a segment's head.
-func (a *archived) end(ctx context.Context, segment uint64) (last, checksum string, err error) {
-	h, err := a.last(ctx)
-	if err != nil {
-		return "", "", err
+// end is the head of the last segment, and the checksum of that of another one.
+func (a *archived) end(ctx context.Context, segment uint64) (last binlog.Head, checksum string, err error) {
+	if last, err = a.last(ctx); err != nil {
+		return last, "", err
 	}
 	of, err := a.head(ctx, segment)
-	return h.Last.String(), of.Checksum, err
+	return last, of.Checksum, err
 }
 
 // through is until when the archive has everything that was committed, as of its last segment.

@@ -60,7 +60,9 @@ func Main(ctx context.Context) error {
 		return nil
 	})
 	g.Go(func() error {
-		recorder{board: b, bucket: bucket, dir: t.Serve.Dir, end: a.end}.run(ctx, *t.Serve)
+		recorder{board: b, bucket: bucket, dir: t.Serve.Dir, end: a.end,
+			unlike: func(ctx context.Context, last binlog.Head) (string, error) { return of.unlike(ctx, a, last) },
+		}.run(ctx, *t.Serve)
 		return nil
 	})
 	if err := g.Wait(); !errors.Is(err, http.ErrServerClosed) {

@@ -3,9 +3,11 @@ package serving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -30,8 +32,10 @@ type recorder struct {
 	*board
 	bucket *store.Bucket
 	dir    string
-	// end returns the archive's last transaction, as the store has it now, and the checksum of a segment's head.
-	end func(ctx context.Context, segment uint64) (last, checksum string, err error)
+	// end returns the head of the archive's last segment, as the store has it now, and the checksum of that of another
+	// one; unlike why the follower is not known to have what the archive has up to there.
+	end    func(ctx context.Context, segment uint64) (last binlog.Head, checksum string, err error)
+	unlike func(ctx context.Context, last binlog.Head) (why string, err error)
 }
 
 // run records what the task names, or what the operator asks for, until that is so. Another cluster's record is looked
@@ -146,7 +150,7 @@ func (r recorder) explain(err error) string {
 }
 
 // unusable is why a token is not used yet, "" where it may be, or where its number has a record: the archive has to end
-// with its transaction.
+// with its transaction, and has to be shown to have under the numbers up to it what the follower has.
 func (r recorder) unusable(ctx context.Context, of task.Recording) string {
 	if of.SingleWriter { // the other cluster may make the same record
 		return "spec.cutover.token needs a store that creates objects conditionally: set spec.singleWriter of the " +
@@ -159,14 +163,25 @@ func (r recorder) unusable(ctx context.Context, of task.Recording) string {
 	if now != nil || next > of.Number {
 		return ""
 	}
-	switch end, sum, err := r.end(ctx, of.Segment); {
+	if of.Ahead != "" {
+		return fmt.Sprintf("this cluster has %s, and spec.cutover.token is of %s: the cluster that it follows has lost "+
+			"transactions, and may have others of the same numbers, which this one lacks; or it was written to after it had "+
+			"given the token", of.Ahead, of.GTID)
+	}
+	const unread = "the archive's end could not be read: "
+	last, sum, err := r.end(ctx, of.Segment)
+	switch {
 	case err != nil:
-		return "the archive's end could not be read: " + err.Error()
+		return unread + err.Error()
 	case sum != of.Checksum:
 		return "this store has another archive than that of spec.cutover.token: both clusters have to use one store. " +
 			"Take the token back at the other cluster"
-	case end != of.GTID:
-		return "the archive ends with " + end + ", and spec.cutover.token with " + of.GTID
+	case last.Last.String() != of.GTID:
+		return fmt.Sprintf("the archive ends with %s, and spec.cutover.token with %s", last.Last, of.GTID)
 	}
-	return ""
+	why, err := r.unlike(ctx, last)
+	if err != nil {
+		return unread + err.Error()
+	}
+	return why
 }

@@ -18,6 +18,7 @@ import (
 
 	"gocloud.dev/blob/memblob"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -123,11 +124,14 @@ func TestLostPromotionIsLookedAt(t *testing.T) {
 func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	t.Cleanup(func() { _ = bucket.Close() })
-	end, sum, known := "0-1-7", "other", error(nil)
+	end, sum, known, unlike := "0-1-7", "other", error(nil), ""
 	of := task.Recording{SingleWriter: true, Segment: 3, Checksum: "sum 3",
 		Promotion: task.Promotion{Number: 1, UID: "bbbbbbbb-1", GTID: "0-1-7"}}
 	b := recorder{board: &board{}, bucket: bucket, dir: "prod/shop/b65191a0",
-		end: func(_ context.Context, n uint64) (string, string, error) { return end, fmt.Sprint(sum, " ", n), known }}
+		end: func(_ context.Context, n uint64) (binlog.Head, string, error) {
+			return endsAt(end), fmt.Sprint(sum, " ", n), known
+		},
+		unlike: func(context.Context, binlog.Head) (string, error) { return unlike, known }}
 	b.now.GTID = "0-1-7" // as it was read before
 	refused := func(says string) {
 		t.Helper()
@@ -142,15 +146,28 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	refused("the archive ends with 0-1-8")
 	end, known = "0-1-7", errors.New("away")
 	refused("could not be read: away")
-	known = nil
+	known, unlike = nil, "it is another one in the archive"
+	refused("it is another one in the archive")
+	unlike, of.Ahead = "", "0-1-8"
+	refused("this cluster has 0-1-8, and spec.cutover.token is of 0-1-7")
+	of.Ahead = ""
 	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 {
 		t.Errorf("%q, %+v", b.unrecorded, b.promotion)
 	}
-	end = "0-1-9"
+	end, of.Ahead = "0-1-9", "0-1-9"
 	if done, _ := b.record(t.Context(), of); !done || b.promotion.UID != "bbbbbbbb-1" {
 		t.Errorf("what is recorded is forgotten: %q, %+v", b.unrecorded, b.promotion)
 	}
 }
+
+// endsAt is the head of the last segment of an archive that ends with a transaction.
+func endsAt(gtid string) binlog.Head {
+	last, _ := binlog.Parse(gtid)
+	return binlog.Head{Last: last}
+}
+
+// alike is an archive that has the follower's transactions.
+func alike(context.Context, binlog.Head) (string, error) { return "", nil }
 
 // TestATokenThatWasTakenBack: that is answered, and not that the archive goes on, as it does since.
 func TestATokenThatWasTakenBack(t *testing.T) {
@@ -162,7 +179,7 @@ func TestATokenThatWasTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := recorder{board: &board{}, bucket: bucket, dir: dir,
-		end: func(context.Context, uint64) (string, string, error) { return "0-1-9", "sum", nil }}
+		end: func(context.Context, uint64) (binlog.Head, string, error) { return endsAt("0-1-9"), "sum", nil }}
 	done, _ := b.record(t.Context(), task.Recording{Segment: 3, Checksum: "sum", Promotion: task.Promotion{Number: 1,
 		UID: "bbbbbbbb-1", GTID: "0-1-7"}})
 	if have := b.answer(t); done || have.Promotion == nil || !have.Promotion.Withdrawn || have.Unrecorded != "" {
@@ -182,11 +199,11 @@ func theOperatorAsks(t *testing.T) {
 	b := &board{woken: make(chan struct{}, 1),
 		pair: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own, nil }}
 	r := recorder{board: b, bucket: bucket, dir: "prod/shop/b65191a0",
-		end: func(context.Context, uint64) (string, string, error) {
+		end: func(context.Context, uint64) (binlog.Head, string, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			return end, "", nil
-		}}
+			return endsAt(end), "", nil
+		}, unlike: alike}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -240,12 +257,12 @@ func theOperatorAsksNoMore(t *testing.T) {
 	const dir, asks = "prod/shop/b65191a0", `{"number":1,"uid":"bbbbbbbb-1","gtid":"0-1-7"}`
 	var ends atomic.Bool
 	r := recorder{board: &board{woken: make(chan struct{}, 1)}, bucket: bucket, dir: dir,
-		end: func(context.Context, uint64) (string, string, error) {
+		end: func(context.Context, uint64) (binlog.Head, string, error) {
 			if ends.Load() {
-				return "0-1-7", "", nil
+				return endsAt("0-1-7"), "", nil
 			}
-			return "0-1-8", "", nil
-		}}
+			return endsAt("0-1-8"), "", nil
+		}, unlike: alike}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	defer all.Wait()

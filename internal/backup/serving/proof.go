@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -77,31 +78,19 @@ func (m *memory) of(g binlog.GTID) mark {
 	return m.marks[g]
 }
 
-// standing is how a position stands to the line of history in which a follower may have been sent what the archive did
-// not have yet.
-type standing int
-
-const (
-	// within: the transaction is of that line, or of one before it, and so is everything that was sent up to it.
-	within standing = iota
-	// beyond: the archive has the transaction in a later line. The follower's may be one that was lost.
-	beyond
-)
-
-// stands compares the segment with a follower's position with the follower's line, which is HISTORY/ID, "" for none: of
-// a follower that was sent the archive alone everything is the archive's. last is the archive's last segment.
-func stands(at, last binlog.Head, line string) standing {
-	if line == "" || at.Line().String() == line {
-		return within
+// differs is why the transaction of a follower's position is not known to be the archive's, "" where it is: sent is the
+// mark with which it was sent, is that of the archive, which has it in the line of history of; beyond reports whether
+// that is a later one than the follower's.
+func differs(at binlog.GTID, sent, is mark, beyond bool, of binlog.Line) string {
+	switch {
+	case sent.known() && is.known() && (sent.sum != is.sum || beyond && sent != is):
+		return fmt.Sprintf("the transaction %s of this cluster is another one in the archive: the cluster that is followed "+
+			"has lost transactions that this one has", at)
+	case beyond && (!sent.known() || !is.known()):
+		return fmt.Sprintf("what this cluster has up to %s may have been lost by the cluster that it follows, which has "+
+			"gone on in the line of history %s; nothing shows that both have the same", at, of)
 	}
-	index := func(lines []binlog.Line, name string) int {
-		return slices.IndexFunc(lines, func(l binlog.Line) bool { return l.String() == name })
-	}
-	of, own := index(last.Lines, line), index(last.Lines, at.Line().String())
-	if of < 0 || own < 0 || own > of {
-		return beyond
-	}
-	return within
+	return ""
 }
 
 // after reports whether a segment is of a later line of history than line.

@@ -19,35 +19,6 @@ func lines(names ...string) (out []binlog.Line) {
 	return out
 }
 
-// TestStands: what is of the follower's line of history, or of one before it, is the archive's; what the archive has in
-// a later one may be something else.
-func TestStands(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		at, last []binlog.Line
-		line     string
-		want     standing
-	}{
-		"nothing was streamed":    {lines("a", "b"), lines("a", "b"), "", within},
-		"its own":                 {lines("a"), lines("a"), "h/a", within},
-		"its own, and a later":    {lines("a"), lines("a", "b"), "h/a", within},
-		"the one before":          {lines("a"), lines("a", "b"), "h/b", within},
-		"the one before, later":   {lines("a"), lines("a", "b", "c"), "h/b", within},
-		"a later one":             {lines("a", "b"), lines("a", "b"), "h/a", beyond},
-		"two later":               {lines("a", "b", "c"), lines("a", "b", "c"), "h/a", beyond},
-		"of another chain":        {lines("c"), lines("c", "d"), "h/a", beyond},
-		"a later one, cut short":  {lines("c"), lines("a", "c"), "h/a", beyond},
-		"its own in a new chain":  {lines("b"), lines("b", "c"), "h/b", within},
-		"no line is known":        {nil, lines("a"), "h/a", beyond},
-		"another history's":       {[]binlog.Line{{History: "g", ID: "a"}}, lines("a"), "h/a", beyond},
-		"nothing of the last one": {lines("a"), nil, "h/b", beyond},
-	} {
-		if got := stands(binlog.Head{Lines: tc.at}, binlog.Head{Lines: tc.last}, tc.line); got != tc.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // markIn is the mark of one transaction of a statement that has begun at a time, and was committed at another.
 func markIn(t *testing.T, seqno uint64, begun, committed uint32) (is mark) {
 	t.Helper()
@@ -121,8 +92,7 @@ func TestProve(t *testing.T) {
 	w.add(gtid(8), 3, transactions(6, 7, 8)...)
 	second := w.at
 	server := []string{"db:3306"}
-	own := replicaAt(t, w, nil, 7)
-	same, err := own.content(t.Context(), second)
+	same, err := w.content(t.Context(), second, gtid(7))
 	if err != nil || !same.known() {
 		t.Fatal(same, err)
 	}
@@ -177,6 +147,65 @@ func TestProve(t *testing.T) {
 		}
 		if _, line := s.report(); line != tc.goesOn {
 			t.Errorf("%s: records %q, want %q", name, line, tc.goesOn)
+		}
+	}
+}
+
+// TestUnlike: a follower whose position has the number of the archive's last transaction is known to have the same one
+// where that is of its line of history, or was sent to it.
+func TestUnlike(t *testing.T) {
+	t.Parallel()
+	w := newWritten(t, gtid(3)) // 1
+	w.add(gtid(5), 2, transactions(4, 5)...)
+	first := w.at
+	w.more, w.earlier, w.line, w.after = 0, lines("a"), "b", gtid(5)
+	w.put(binlog.Head{Continues: true, Previous: gtid(5), Last: gtid(5), Chain: 1}, nil)
+	continued := w.at
+	w.add(gtid(8), 3, transactions(6, 7, 8)...) // 4
+	second := w.at
+	same, err := w.content(t.Context(), second, gtid(8))
+	if err != nil || !same.known() {
+		t.Fatal(same, err)
+	}
+	w.earlier, w.after = nil, binlog.GTID{}
+	w.begin(gtid(8)) // 5: it is shown that nothing is missing
+	joined := w.at
+	w.more = 9
+	w.begin(gtid(8)) // 6
+	anew := w.at
+	for name, tc := range map[string]struct {
+		chain uint64
+		line  string
+		last  binlog.Head
+		sent  mark
+		says  string
+	}{
+		"the archive alone":              {1, "", second, mark{}, ""},
+		"of its line":                    {1, "h/a", first, mark{}, ""},
+		"nothing follows in a later one": {1, "h/a", continued, mark{}, ""},
+		"of its line, which is later":    {1, "h/b", second, mark{}, ""},
+		"of a later line":                {1, "h/a", second, mark{}, "may have been lost"},
+		"of a later line, and sent":      {1, "h/a", second, same, ""},
+		"another one was sent":           {1, "h/a", second, mark{"x", 1}, "another one in the archive"},
+		"it was repeated":                {1, "h/a", second, mark{same.sum, same.time + 9}, "another one in the archive"},
+		"of a chain that goes on":        {1, "h/b", joined, mark{}, ""},
+		"of another chain":               {1, "h/b", anew, mark{}, "begun anew with the segment 000000000006"},
+		"the archive alone, begun anew":  {1, "", anew, mark{}, "begun anew with the segment 000000000006"},
+		"any chain":                      {0, "", anew, mark{}, ""},
+		"of the chain that was begun":    {6, "h/b", anew, mark{}, ""},
+	} {
+		s := &streams{line: tc.line, pinned: tc.line}
+		if tc.sent.known() {
+			s.memory.add(tc.last.Last, tc.sent)
+		}
+		if tc.line == "" {
+			s = nil
+		}
+		of := *w.archived
+		of.chain = tc.chain
+		why, err := s.unlike(t.Context(), &of, tc.last)
+		if err != nil || (why == "") != (tc.says == "") || !strings.Contains(why, tc.says) {
+			t.Errorf("%s: %q, %v", name, why, err)
 		}
 	}
 }

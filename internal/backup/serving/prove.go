@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
 // errAnew ends a replica's channel once: it may have a part of a transaction that is another one now, and receives it
@@ -44,19 +44,20 @@ func (f *follower) prove(ctx context.Context, at binlog.Head) error {
 	if err != nil {
 		return err
 	}
-	is, err := f.content(ctx, at)
+	var is mark
+	err = f.meanwhile(ctx, func(ctx context.Context) (err error) {
+		is, err = f.archive.content(ctx, at, f.from)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	sent, where := f.streams.memory.of(f.from), stands(at, last, line)
+	beyond := !policy.Within(at.Line(), last.Lines, line)
+	why := differs(f.from, f.streams.memory.of(f.from), is, beyond, at.Line())
 	switch {
-	case sent.known() && is.known() && (sent.sum != is.sum || where == beyond && sent != is):
-		return refuse("the transaction %s of this cluster is another one in the archive: the cluster that is followed has "+
-			"lost transactions that this one has", f.from)
-	case where == beyond && (!sent.known() || !is.known()):
-		return refuse("what this cluster has up to %s may have been lost by the cluster that it follows, which has gone on "+
-			"in the line of history %s; nothing shows that both have the same", f.from, at.Line())
-	case where == beyond:
+	case why != "":
+		return Refusal{why}
+	case beyond:
 		f.streams.goOn(at.Line())
 		return f.hold(ctx)
 	case is.known():
@@ -92,30 +93,52 @@ func (f *follower) hold(ctx context.Context) error {
 // errFound ends the reading of a segment.
 var errFound = errors.New("it is there")
 
-// content reads the mark of the position from its segment, none if that has only what is after it.
-func (f *follower) content(ctx context.Context, at binlog.Head) (is mark, err error) {
+// content reads the mark of a transaction from its segment, none if that has only what is after it.
+func (a *archived) content(ctx context.Context, at binlog.Head, of binlog.GTID) (is mark, err error) {
 	if at.Empty() {
 		return is, nil
 	}
-	var file *os.File
-	err = f.meanwhile(ctx, func(ctx context.Context) (err error) {
-		if file, err = f.archive.fetch(ctx, at); err != nil {
-			return err
-		}
-		var m marker
-		return f.archive.read(file, func(kind int, e binlog.Event, t binlog.Transaction) error {
-			if one := m.see(kind, e, t); kind == binlog.End && t.GTID == f.from {
-				is = one
-				return errFound
-			}
-			return nil
-		})
-	})
-	if file != nil {
-		_ = file.Close()
+	file, err := a.fetch(ctx, at)
+	if err != nil {
+		return is, err
 	}
+	defer func() { _ = file.Close() }()
+	var m marker
+	err = a.read(file, func(kind int, e binlog.Event, t binlog.Transaction) error {
+		if one := m.see(kind, e, t); kind == binlog.End && t.GTID == of {
+			is = one
+			return errFound
+		}
+		return nil
+	})
 	if errors.Is(err, errFound) {
 		err = nil
 	}
 	return is, err
+}
+
+// unlike is why a follower that has the archive's last transaction, by its number, is not known to have what the
+// archive has, "" where it is. It is what is found out of a replica that connects (prove): none may, once the follower
+// is to take over.
+func (s *streams) unlike(ctx context.Context, a *archived, last binlog.Head) (why string, err error) {
+	since, err := a.continued(ctx, last)
+	if err != nil {
+		return "", err
+	}
+	if a.chain != 0 && last.Chain != a.chain && since.Number == 0 {
+		return fmt.Sprintf("the archive has begun anew with the segment %s: what was written before it may be missing here",
+			binlog.Name(last.Chain)), nil
+	}
+	of := last.LineOf(last.Last)
+	if s == nil || policy.Within(of, last.Lines, s.line) {
+		return "", nil
+	}
+	at := last
+	for at.Empty() && !at.Begins {
+		if at, err = a.head(ctx, at.Number-1); err != nil {
+			return "", err
+		}
+	}
+	is, err := a.content(ctx, at, last.Last)
+	return differs(last.Last, s.memory.of(last.Last), is, true, of), err
 }

@@ -313,7 +313,7 @@ func (s *streamScene) counts() {
 	s.replica.status("Slave_IO_Running", "Yes")
 }
 
-// lost: the replica has a transaction that was not archived. The archive goes on in a later line with another one.
+// lost: the replica has transactions that were not archived. The archive goes on in a later line with as many others.
 func (s *streamScene) lost() {
 	s.link.cut()
 	s.stop()
@@ -328,10 +328,22 @@ func (s *streamScene) lost() {
 	s.link.cut()
 	s.written.earlier, s.written.line = s.written.at.Lines, "b"
 	n := lost.Seq
-	s.written.add(binlog.GTID{Server: 1, Seq: n + 4}, 4, transactions(n+1, n+2, n+3, n+4)...)
+	s.unlike("")
+	s.written.add(binlog.GTID{Server: 1, Seq: n + 3}, 3, transactions(n+1, n+2, n+3)...)
+	s.unlike("another one in the archive") // also once the channel is closed
 	s.refused("another one in the archive")
 	s.stop() // without what was sent in memory
 	s.open(fmt.Sprintf("0.0.0.0:%d", s.port), "h/a")
 	s.replica.run("STOP SLAVE", "START SLAVE")
 	s.refused("may have been lost")
+	s.unlike("may have been lost")
+}
+
+// unlike is whether the replica, by its number at the end of the archive, is known to have what the archive has.
+func (s *streamScene) unlike(says string) {
+	s.Helper()
+	why, err := s.written.streams.unlike(s.Context(), s.written.archived, s.written.at)
+	if err != nil || (why == "") != (says == "") || !strings.Contains(why, says) {
+		s.Errorf("%q, %v", why, err)
+	}
 }

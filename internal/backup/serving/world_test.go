@@ -36,8 +36,9 @@ type written struct {
 	at  binlog.Head
 	// line is the line of history of what is stored next, "a" by default.
 	line string
-	// earlier are the lines before that one.
+	// earlier are the lines before that one, and after is the last transaction before it.
 	earlier []binlog.Line
+	after   binlog.GTID
 	// more is how many transactions a node has, where a chain begins, that are not in its binary log.
 	more int64
 	// streams are what is streamed, nil for nothing.
@@ -91,7 +92,8 @@ func (w *written) add(last binlog.GTID, transactions int, content ...[]byte) {
 func (w *written) put(h binlog.Head, body []byte) {
 	w.Helper()
 	h.Format, h.Number, h.Before = binlog.FormatVersion, w.at.Number+1, w.at.Checksum
-	h.Lines = append(append([]binlog.Line{}, w.earlier...), binlog.Line{History: "h", ID: cmp.Or(w.line, "a")})
+	h.Lines = append(append([]binlog.Line{}, w.earlier...), binlog.Line{History: "h", ID: cmp.Or(w.line, "a"),
+		After: w.after})
 	h.LastSum, h.Held = "sum of "+h.Last.String(), int64(h.Last.Seq) //nolint:gosec // small
 	h.Seqno = h.Held + w.more
 	line, err := h.Encode()

@@ -53,4 +53,7 @@ type Recording struct {
 	Segment      uint64 `json:"segment,omitempty"`
 	Checksum     string `json:"checksum,omitempty"`
 	SingleWriter bool   `json:"singleWriter,omitempty"`
+	// Ahead is the last transaction that the cluster has where that is not the one of the token, "" where it is: nothing
+	// is recorded then.
+	Ahead string `json:"ahead,omitempty"`
 }
