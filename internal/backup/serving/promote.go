@@ -113,10 +113,15 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 		var err error
 		counts, err = promotion.Record(ctx, r.bucket, create, r.dir, mine)
 		switch {
+		case err == nil && counts.UID == mine.UID && !isOf(counts, mine):
+			err = errEarlier{counts.ID()}
 		case err == nil && counts.UID == mine.UID:
 			r.taker.own = counts
-		case err != nil && !errors.Is(err, promotion.ErrOverruled) && r.taker.own != nil:
+		case err != nil && !errors.Is(err, promotion.ErrOverruled) && r.taker.own != nil && isOf(r.taker.own, mine):
 			counts, err = r.taker.own, nil // the store fails since it was recorded
+		}
+		if err != nil {
+			counts = nil
 		}
 		why, decided = r.explain(err), err == nil || errors.Is(err, promotion.ErrOverruled)
 		own = err == nil && counts.UID == mine.UID
@@ -136,11 +141,30 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	return own, decided
 }
 
+// isOf reports whether a record of the follower is the one that is to be made: with a token it has its number.
+func isOf(p *task.Promotion, mine task.Promotion) bool {
+	return mine.Number == 0 || p.Number == mine.Number
+}
+
+// errEarlier reports that a record of the follower counts that was made with another token, by its ID: a listing lacks
+// that it was overruled, or someone has removed that.
+type errEarlier struct{ id string }
+
+// Error implements error.
+func (e errEarlier) Error() string {
+	return "that this cluster has taken over with another token before (" + e.id + ") still counts there, though the " +
+		"other one has accepted writes since"
+}
+
 func (r recorder) explain(err error) string {
 	where := path.Join(r.dir, promotion.Directory)
+	var earlier errEarlier
 	switch {
 	case err == nil:
 		return ""
+	case errors.As(err, &earlier):
+		return "nothing was recorded below " + where + ": " + err.Error() + ". This is tried again: a listing of the store " +
+			"may be late. If it stays so, set spec.overrulesPromotion of the other cluster to " + earlier.id
 	case errors.Is(err, promotion.ErrOverruled):
 		return "it had recorded that below " + where + ", and " + err.Error() +
 			". Delete this cluster, and create it anew if it is to follow that one"

@@ -169,6 +169,34 @@ func endsAt(gtid string) binlog.Head {
 // alike is an archive that has the follower's transactions.
 func alike(context.Context, binlog.Head) (string, error) { return "", nil }
 
+// TestATokenAfterAnEarlierOne: the own record of an earlier token, which a late listing does not show as overruled, is
+// not the one that is to be made, which is tried again until it is.
+func TestATokenAfterAnEarlierOne(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	const dir = "prod/shop/b65191a0"
+	earlier := task.Promotion{Number: 1, UID: "bbbbbbbb-1", GTID: "0-1-5"}
+	if _, err := promotion.Record(t.Context(), bucket, store.Create, dir, earlier); err != nil {
+		t.Fatal(err)
+	}
+	b := recorder{board: &board{taker: taker{own: &earlier}}, bucket: bucket, dir: dir, unlike: alike,
+		end: func(context.Context, uint64) (binlog.Head, string, error) { return endsAt("0-1-7"), "", nil }}
+	of := task.Recording{Promotion: task.Promotion{Number: 2, UID: "bbbbbbbb-1", GTID: "0-1-7"}}
+	done, decided := b.record(t.Context(), of)
+	if have := b.answer(t); done || decided || have.Promotion != nil ||
+		!strings.Contains(have.Unrecorded, "with another token before (1-bbbbbbbb)") {
+		t.Errorf("%v, %v, %+v", done, decided, have)
+	}
+	earlier.Followed = true
+	if err := promotion.Overrule(t.Context(), bucket, dir, earlier); err != nil {
+		t.Fatal(err)
+	}
+	done, _ = b.record(t.Context(), of)
+	if have := b.answer(t); !done || have.Promotion == nil || have.Promotion.ID() != "2-bbbbbbbb" {
+		t.Errorf("%v, %+v", done, have)
+	}
+}
+
 // TestATokenThatWasTakenBack: that is answered, and not that the archive goes on, as it does since.
 func TestATokenThatWasTakenBack(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
