@@ -150,6 +150,11 @@ func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done 
 		return fmt.Sprintf("the archive has what was committed before %s; waiting until it has what was committed before %s",
 			r.Archive.Through.UTC().Format(time.RFC3339), after.UTC().Format(time.RFC3339)), false
 	}
+	if last := lastOf(r); !after.IsZero() && last != r.Archive.GTID {
+		return fmt.Sprintf("the archive ends with %s, and the cluster has %s from a stream: the other cluster is still "+
+			"written to, or it has lost transactions, and may have others of the same numbers, which this one would lack. To "+
+			"take over all the same, run the command with --accept-loss", r.Archive.GTID, last), false
+	}
 	return "the archive ends with " + r.Archive.GTID, true
 }
 

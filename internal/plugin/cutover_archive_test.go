@@ -48,6 +48,12 @@ func TestArchiveLine(t *testing.T) {
 		}, says: "ArchiveRefused: a gap"},
 		"it was not asked yet": {edit: func(c *v1alpha1.GaleraCluster) { c.Status.Replication.Archive = nil },
 			says: "does not follow yet"},
+		"it has less than the cluster": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Replication.Applied, c.Status.Replication.Stream = "0-1-9", &v1alpha1.FollowedStream{}
+		}, after: at.Add(-time.Second), says: "the cluster has 0-1-9 from a stream"},
+		"it has less than the cluster, and is lost": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Replication.Applied, c.Status.Replication.Stream = "0-1-9", &v1alpha1.FollowedStream{}
+		}, done: true},
 		"the operator is paused": {edit: func(c *v1alpha1.GaleraCluster) {
 			c.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 		}, says: "paused"},
