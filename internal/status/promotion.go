@@ -280,7 +280,8 @@ func superseded(in Input) *validate.Problem {
 	}
 	switch {
 	case s.Surplus == nil:
-		text += ". How much this cluster has that the other one lacks is not known yet"
+		text += ". How much this cluster has that the other one lacks is not known, or not yet: keep its data until you " +
+			"have compared them"
 	case *s.Surplus == 0:
 		text += ". The archive has nothing that the other one lacks"
 	default:

@@ -263,7 +263,8 @@ func TestSuperseded(t *testing.T) {
 	refuse("n-0")
 	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
 	reports(t, "some nodes", superseded(in), v1alpha1.ReasonSuperseded, "site/standby", "0-1-7, at 2001-09-09T01:46:40Z",
-		"once these do: n-1; n-2", "is not known yet", "each further cluster that has followed this one and is PromotionLost",
+		"once these do: n-1; n-2", "is not known, or not yet",
+		"each further cluster that has followed this one and is PromotionLost",
 		`{"overrulesPromotion":"1-bbbbbbbb"}`)
 	for _, m := range in.Snapshot.Members {
 		refuse(m.Name)

@@ -68,7 +68,8 @@ func (b *board) set(change func(*task.Archived)) {
 // archived describes what the store has. With a new chain, what was found about the one before is void.
 func (b *board) archived(at place) {
 	b.set(func(a *task.Archived) {
-		a.GTID, a.Segment, a.Checksum, a.Problem, a.Reason = at.Last.String(), at.Number, at.Checksum, "", ""
+		a.GTID, a.Segment, a.Checksum, a.Lines = at.Last.String(), at.Number, at.Checksum, at.Lines
+		a.Problem, a.Reason = "", ""
 		if at.Through.After(a.Through) {
 			a.Through = at.Through
 		}
@@ -183,10 +184,7 @@ func (b *board) server(pair func() (tls.Certificate, error)) *http.Server {
 				b.hurry()
 			}
 		}
-		b.mu.Lock()
-		now := b.now
-		b.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(now)
+		_ = json.NewEncoder(w).Encode(b.answer())
 	})
 	return &http.Server{Addr: ":" + strconv.Itoa(task.ArchiverPort), Handler: mux, ReadTimeout: askTime,
 		WriteTimeout: askTime, MaxHeaderBytes: 8 << 10,
@@ -195,6 +193,17 @@ func (b *board) server(pair func() (tls.Certificate, error)) *http.Server {
 				own, err := pair()
 				return &own, err
 			}}}
+}
+
+// answer is what is reported. Lines of history are needed for what another cluster lacks alone.
+func (b *board) answer() task.Archived {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now
+	if now.Promotion == nil {
+		now.Lines = nil
+	}
+	return now
 }
 
 // archives reports whether there is an archive, and of which domain.

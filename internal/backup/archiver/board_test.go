@@ -96,6 +96,19 @@ func TestHeard(t *testing.T) {
 	}
 }
 
+// TestLinesAreReported: the lines of history are known to the operator once another cluster has taken over.
+func TestLinesAreReported(t *testing.T) {
+	b := &board{}
+	b.archived(place{binlog.Head{Number: 4, Last: gtid(7), Lines: []binlog.Line{{History: "h", ID: "a"}}}})
+	if have := b.answer(); have.Segment != 4 || have.Lines != nil {
+		t.Errorf("%+v", have)
+	}
+	b.set(func(a *task.Archived) { a.Promotion = &task.Promotion{Number: 1} })
+	if have := b.answer(); len(have.Lines) != 1 || have.Lines[0].ID != "a" {
+		t.Errorf("%+v", have)
+	}
+}
+
 // TestReported: what is reported of a chain is about that chain, and times only go on.
 func TestReported(t *testing.T) {
 	at := func(number, seq uint64, begins bool, through time.Time) place {

@@ -60,7 +60,7 @@ func Main(ctx context.Context) error {
 		return nil
 	})
 	g.Go(func() error {
-		recorder{board: b, bucket: bucket, dir: t.Serve.Dir, end: a.end,
+		recorder{board: b, bucket: bucket, dir: t.Serve.Dir, line: t.Serve.Line, end: a.end,
 			unlike: func(ctx context.Context, last binlog.Head) (string, error) { return of.unlike(ctx, a, last) },
 		}.run(ctx, *t.Serve)
 		return nil

@@ -32,6 +32,7 @@ type recorder struct {
 	*board
 	bucket *store.Bucket
 	dir    string
+	line   string // of history, that of the streams, "" for the archive alone
 	// end returns the head of the archive's last segment, as the store has it now, and the checksum of that of another
 	// one; unlike why the follower is not known to have what the archive has up to there.
 	end    func(ctx context.Context, segment uint64) (last binlog.Head, checksum string, err error)
@@ -95,7 +96,7 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	ctx, cancel := context.WithTimeout(ctx, recordTime)
 	defer cancel()
 	mine := of.Promotion
-	mine.At = time.Now().UTC()
+	mine.At, mine.Line = time.Now().UTC(), r.line
 	create := store.Create
 	if of.SingleWriter {
 		create = store.CreateAlone

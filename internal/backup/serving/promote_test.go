@@ -127,7 +127,7 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	end, sum, known, unlike := "0-1-7", "other", error(nil), ""
 	of := task.Recording{SingleWriter: true, Segment: 3, Checksum: "sum 3",
 		Promotion: task.Promotion{Number: 1, UID: "bbbbbbbb-1", GTID: "0-1-7"}}
-	b := recorder{board: &board{}, bucket: bucket, dir: "prod/shop/b65191a0",
+	b := recorder{board: &board{}, bucket: bucket, dir: "prod/shop/b65191a0", line: "h/a",
 		end: func(_ context.Context, n uint64) (binlog.Head, string, error) {
 			return endsAt(end), fmt.Sprint(sum, " ", n), known
 		},
@@ -151,7 +151,7 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	unlike, of.Ahead = "", "0-1-8"
 	refused("this cluster has 0-1-8, and spec.cutover.token is of 0-1-7")
 	of.Ahead = ""
-	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 {
+	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 || b.promotion.Line != "h/a" {
 		t.Errorf("%q, %+v", b.unrecorded, b.promotion)
 	}
 	end, of.Ahead = "0-1-9", "0-1-9"

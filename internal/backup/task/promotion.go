@@ -19,6 +19,9 @@ type Promotion struct {
 	UID       string `json:"uid"`
 	// GTID is the last transaction of the other cluster that it has.
 	GTID string `json:"gtid"`
+	// Line is the line of history (HISTORY/ID) in which the cluster may have been sent what is not archived, "" where it
+	// was sent the archive alone: in a later line GTID may be another transaction.
+	Line string `json:"line,omitempty"`
 	// At is when it was recorded, by the clock of the program that did.
 	At time.Time `json:"at,omitzero"`
 	// Withdrawn states that the cluster itself goes on: no other one takes over with this number.

@@ -247,6 +247,8 @@ type Archived struct {
 	Segment uint64    `json:"segment,omitempty"`
 	// Checksum is that of the head of that segment.
 	Checksum string `json:"checksum,omitempty"`
+	// Lines are the lines of history of its chain, in order; none while no other cluster has taken over.
+	Lines []binlog.Line `json:"lines,omitempty"`
 	// Bytes is the size of all segments in the store, 0 while it is not known.
 	Bytes int64 `json:"bytes,omitempty"`
 	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there

@@ -1,6 +1,8 @@
 package archival
 
 import (
+	"slices"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -24,22 +26,42 @@ func Supersede(c *v1alpha1.GaleraCluster, a *task.Archived) {
 	p := *a.Promotion
 	before := to.Superseded
 	to.Superseded = &v1alpha1.SupersededStatus{ID: p.ID(), Namespace: p.Namespace, Name: p.Name, UID: p.UID, GTID: p.GTID,
-		RecordedAt: timeOf(p.At), Surplus: surplus(p.GTID, a.GTID)}
+		RecordedAt: timeOf(p.At), Surplus: surplus(p, a, ofToken(to.SwitchSite, p))}
 	if to.Superseded.Surplus == nil && before != nil && before.ID == p.ID() {
 		to.Superseded.Surplus = before.Surplus
 	}
 }
 
-// surplus is how many transactions the archive has after the last one that another cluster has, by their numbers; nil
-// when that is not known.
-func surplus(after, last string) *int64 {
-	end, err := binlog.Parse(last)
-	if err != nil || last == "" {
+// ofToken reports whether a promotion is the one for which this cluster has given a token.
+func ofToken(s *v1alpha1.SwitchSiteStatus, p task.Promotion) bool {
+	return s != nil && s.Token != nil && s.Token.To == p.UID && s.Token.GTID == p.GTID &&
+		uint64(s.Token.Number) == p.Number //nolint:gosec // records are counted from one on
+}
+
+// surplus is how many transactions the archive has after the last one that it has in common with a cluster that has
+// taken over, by their numbers; nil when that is not known. One that was sent more than was archived has that in a line
+// of history: what the archive has in a later line are other transactions, with the same numbers. With a token that was
+// compared before it was recorded.
+func surplus(p task.Promotion, a *task.Archived, compared bool) *int64 {
+	end, err := binlog.Parse(a.GTID)
+	if err != nil || a.GTID == "" {
 		return nil
 	}
-	from, _ := binlog.In(after, end.Domain)
+	from, _ := binlog.In(p.GTID, end.Domain)
 	if from.Seq == 0 || from.Server != end.Server {
 		return nil
+	}
+	if p.Line != "" && !compared {
+		i := slices.IndexFunc(a.Lines, func(l binlog.Line) bool { return l.String() == p.Line })
+		if i < 0 {
+			return nil
+		}
+		if later := a.Lines[i+1:]; len(later) > 0 {
+			if later[0].After.Seq == 0 {
+				return nil
+			}
+			from.Seq = min(from.Seq, later[0].After.Seq)
+		}
 	}
 	return new(int64(max(end.Seq, from.Seq) - from.Seq)) //nolint:gosec // a position is below 2^63
 }
