@@ -94,6 +94,9 @@ var known = map[string]schedule{
 	"a token is used whatever was applied": join([]event{{doFail, stream + 1, 9}}, write, token, asked, opened),
 	// The nodes have not read yet that they are to refuse writes.
 	"a token is given for what the archive has": join(stops, reported, offered, write, asked, opened),
+	"a token is used for its number":            join(streamed, recovered, token, asked, opened),
+	"what another cluster lacks is counted by numbers alone": join(streamed, []event{{doRecover, 0, 1}}, firstActs, write,
+		accepted, asked, opened, found),
 	"a token is void as soon as it is taken back": join(token, []event{{doPerson, 0, takesBack}}, archiving, firstPass,
 		firstActs, write, asked, opened),
 }

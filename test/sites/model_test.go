@@ -43,6 +43,7 @@ const (
 	doReseed
 	doRoot
 	doTookOver
+	doRecover
 )
 
 // kinds are how often each kind of event is drawn.
@@ -81,6 +82,7 @@ var kinds = [...]struct {
 	}},
 	doRoot:     {1, func(w *world, _ *site, _ *node, e event) { w.byRoot(w.sites[0].nodes[e.b%members]) }},
 	doTookOver: {0, func(w *world, _ *site, _ *node, e event) { w.tookOver(e.b%2 == 1) }}, // the first, or none
+	doRecover:  {0, func(w *world, _ *site, _ *node, e event) { w.recover(e.b) }},         // in some schedules
 }
 
 // follower is a site that follows the first one.
@@ -136,7 +138,8 @@ func play(t *testing.T, r rules, of schedule) *world {
 }
 
 // draw makes a schedule from a seed. Some have no mishaps, and some no failures; some begin with a lease, and are about
-// a takeover then, and some are about changes of sites. In some the first cluster had taken over itself.
+// a takeover then, and some are about changes of sites. In some the first cluster had taken over itself,
+// and in others it is recovered.
 func draw(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // a schedule is to be repeated
 	calm, about := r.IntN(4), r.IntN(3)
@@ -175,6 +178,9 @@ func draw(seed uint64) schedule {
 			e.b %= acceptsLoss
 		}
 		out.events = append(out.events, e)
+	}
+	for i := 0; seed%4 == 2 && i < 2; i++ {
+		out.events[r.IntN(len(out.events))] = event{doRecover, 0, r.IntN(1000)}
 	}
 	return out
 }

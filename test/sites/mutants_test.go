@@ -66,6 +66,16 @@ var mutants = []mutant{
 			}
 		}
 	}},
+	{"what another cluster lacks is counted by numbers alone", func(r *rules) {
+		r.supersede = func(c *cluster, a *task.Archived) {
+			if a != nil && a.Promotion != nil {
+				of, p := *a, *a.Promotion
+				p.Line, of.Promotion = "", &p
+				a = &of
+			}
+			archival.Supersede(c, a)
+		}
+	}},
 	{"nothing is archived after a promotion", func(r *rules) { r.stops = true }},
 	{"any record is the same promotion", func(r *rules) {
 		r.supersede = func(c *cluster, a *task.Archived) {
@@ -176,6 +186,10 @@ var mutants = []mutant{
 			}
 			return n
 		}
+	}},
+	{"a token is used for its number", func(r *rules) {
+		r.ahead = func(*cluster) string { return "" }
+		r.within = func(binlog.Line, []binlog.Line, string) bool { return true }
 	}},
 	{"a token is given for what the archive has", func(r *rules) {
 		r.switchSite = func(c *cluster, f archival.Facts) {

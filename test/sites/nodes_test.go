@@ -7,6 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/lease"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -132,7 +133,7 @@ func (w *world) follow(s *site, n *node, refuse bool) {
 
 // channel has a node apply what the source has.
 func (w *world) channel(s *site, x int) {
-	n, source := s.nodes[x%members], w.sourceEnd(s)
+	n := s.nodes[x%members]
 	if !n.up || n.config.Follow == nil || s == w.sites[0] {
 		return
 	}
@@ -145,11 +146,15 @@ func (w *world) channel(s *site, x int) {
 	if stop || lifecycle.Includes(gtid(s.followed), end) {
 		return
 	}
+	source := w.sourceEnd(s)
 	if end != "" {
 		at, _ := binlog.In(end, 0)
 		source = min(source, at.Seq)
 	}
-	s.followed = max(s.followed, source)
+	if source > s.followed {
+		s.of = append(s.of, w.written()[s.followed:source]...)
+		s.followed, s.source.sent = source, source
+	}
 	n.followed = s.followed
 }
 
@@ -216,6 +221,9 @@ func (w *world) report(s *site, n *node) {
 		if n.up {
 			r.Following = &agentapi.Following{Applied: gtid(n.followed), ReadOnly: n.readOnly,
 				Reached: lifecycle.Includes(gtid(n.followed), f.Until)}
+			if s.source.refused && n == s.nodes[0] {
+				r.Following.Channel = &agentapi.ChannelState{ErrorNumber: 1236, Error: task.Refused + "it is another one"}
+			}
 		}
 	}
 	s.reports[n.name] = observe.Seen{Report: r, At: w.now, Live: true}

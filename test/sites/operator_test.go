@@ -36,6 +36,7 @@ type site struct {
 	nodes     []*node
 	// followed and own are the last transactions that the group has of the first cluster, and of its own.
 	followed, own uint64
+	of            []int // the line of history that each of the first cluster's is of
 	// down reports whether the operator does not run, gone whether a person has stopped the cluster for good.
 	down, gone bool
 	archiver   archiver
@@ -263,6 +264,10 @@ func (w *world) servingPass(s *site, x int) {
 		to.Archive.GTID = before.GTID
 	}
 	to.Promotion = w.recorded(c, served, problem)
+	if of := next.Status.Restore; served != nil && s.source.pinned != "" && of != nil && of.Replay != nil &&
+		of.Replay.Line == s.source.line {
+		of.Replay.Line = s.source.pinned
+	}
 	w.later(x, func() {
 		if s.store(version, next.Status) && fmt.Sprint(c.Status.Replication.Promotion) != fmt.Sprint(to.Promotion) {
 			w.say("%s: promotion %+v", c.Namespace, to.Promotion)

@@ -45,7 +45,7 @@ func (w *world) startArchiver(s *site) {
 	a.up, a.life, a.checked = true, a.life+1, false
 	a.known = task.Archived{Place: a.task.Place, Segment: 1, Checksum: checksum(a.task.Dir)}
 	if end := w.archive[a.task.Dir]; end > 0 {
-		a.known.GTID = gtid(end)
+		a.known.GTID, a.known.Lines = gtid(end), w.archived
 	}
 }
 
@@ -64,8 +64,9 @@ func (w *world) archiveMore(s *site, x int) {
 	if !a.up || !n.up || w.cut(toStore, s) || w.stops && a.known.Promotion != nil {
 		return
 	}
+	w.archiveLines(w.archive[a.task.Dir])
 	end := max(w.archive[a.task.Dir], n.own)
-	w.archive[a.task.Dir], a.known.GTID = end, gtid(end)
+	w.archive[a.task.Dir], a.known.GTID, a.known.Lines = end, gtid(end), w.archived
 }
 
 // checkPromotions has it look for a promotion, as its program does.
@@ -185,6 +186,11 @@ type source struct {
 	taker       lease.Taker
 	promotion   *task.Promotion
 	unrecorded  string
+	// line is the line of history that is recorded, pinned the one to record, "" for none; sent is up to where this
+	// process has sent everything, or compared it; and refused reports whether it sends nothing any more.
+	line, pinned string
+	sent         uint64
+	refused      bool
 }
 
 // deploySource has its pod made anew when it is to do something else, and returns what it is asked.
@@ -194,12 +200,14 @@ func (w *world) deploySource(s *site, c *cluster) (asked *task.Recording) {
 		of = &task.Recording{Promotion: *p}
 		if p.Number > 0 {
 			token := c.Spec.Cutover.Token
+			of.Ahead = w.ahead(c)
 			of.Segment, of.Checksum = uint64(token.Segment), token.Checksum //nolint:gosec // counted from one on
 			of, asked = nil, of
 		}
 	}
-	if src := &s.source; src.dir == "" || !reflect.DeepEqual(of, src.task) {
-		s.source = source{life: src.life + 1, dir: c.Status.Restore.Directory, task: of}
+	line := c.Status.Restore.Replay.Line
+	if src := &s.source; src.dir == "" || !reflect.DeepEqual(of, src.task) || line != src.line {
+		s.source = source{life: src.life + 1, dir: c.Status.Restore.Directory, task: of, line: line}
 	}
 	return asked
 }
@@ -207,7 +215,7 @@ func (w *world) deploySource(s *site, c *cluster) (asked *task.Recording) {
 // startSource starts it.
 func (w *world) startSource(s *site) {
 	if src := &s.source; !src.up && src.dir != "" {
-		s.source = source{up: true, life: src.life + 1, dir: src.dir, task: src.task}
+		s.source = source{up: true, life: src.life + 1, dir: src.dir, task: src.task, line: src.line}
 	}
 }
 
@@ -235,18 +243,6 @@ func (w *world) askSource(s *site, asked *task.Recording) (served *task.Served, 
 	return served, ""
 }
 
-// sourceEnd is up to where a site can apply what the first one has.
-func (w *world) sourceEnd(s *site) uint64 {
-	if !s.source.up {
-		return 0
-	}
-	end := s.source.end
-	if n := w.sites[0].nodes[0]; n.up && !w.cut(stream, s) {
-		end = max(end, n.own)
-	}
-	return end
-}
-
 // recordPromotion has it recorded what is asked for, as its program does.
 func (w *world) recordPromotion(s *site, x int) {
 	src := &s.source
@@ -264,7 +260,7 @@ func (w *world) recordPromotion(s *site, x int) {
 		src.promotion, src.unrecorded = nil, "the store does not answer"
 		return
 	}
-	if why := w.unusable(src, *of); why != "" {
+	if why := w.unusable(s, *of); why != "" {
 		src.promotion, src.unrecorded = nil, why
 		return
 	}
@@ -274,17 +270,18 @@ func (w *world) recordPromotion(s *site, x int) {
 			return
 		}
 		mine := of.Promotion
-		mine.At = w.now
+		mine.At, mine.Line = w.now, src.line
 		counts, err := w.record(w.Context(), w.bucket, dir, mine)
 		w.later(x/4+1, func() { w.answered(s, life, mine, counts, err) })
 	})
 }
 
 // unusable is why a token is not used, "" where it may be.
-func (w *world) unusable(src *source, of task.Recording) string {
+func (w *world) unusable(s *site, of task.Recording) string {
 	if of.Number == 0 {
 		return ""
 	}
+	src := &s.source
 	now, next, err := promotion.Latest(w.Context(), w.bucket, src.dir)
 	if err != nil {
 		return err.Error()
@@ -292,10 +289,14 @@ func (w *world) unusable(src *source, of task.Recording) string {
 	end := gtid(w.archive[src.dir])
 	switch {
 	case now != nil || next > of.Number:
+	case of.Ahead != "":
+		return "this cluster has " + of.Ahead
 	case of.Checksum != checksum(src.dir):
 		return "this store has another archive"
 	case end != of.GTID:
 		return "the archive ends with " + end
+	default:
+		return w.unlike(s)
 	}
 	return ""
 }

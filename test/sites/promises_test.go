@@ -33,7 +33,7 @@ type coverage map[string]int
 // situations are what schedules have to come to.
 var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
 	"overruled", "emptied", "rejoined", "lostTo", "lost", "rolledBack",
-	"recreated", "restored", "independentAgain", "renewed", "turnedOff", "killed"}
+	"recovered", "recreated", "restored", "independentAgain", "renewed", "turnedOff", "killed"}
 
 // leaseBecomes is called when the operator has written another state of the lease. One that was turned off does not
 // protect from those that have taken over since.
@@ -100,8 +100,7 @@ func (w *world) check() {
 
 // takesOver is called when a site accepts its first write.
 func (w *world) takesOver(s *site) {
-	first, to := w.sites[0], s.c.Spec.Cutover
-	lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions
+	to, lost := s.c.Spec.Cutover, w.lacks(s)
 	w.opened = append(w.opened, s)
 	w.say("%s accepts writes, and lacks %d", s.c.Namespace, lost)
 	if unrecorded(s) {
@@ -204,7 +203,7 @@ func (w *world) uncounted() string {
 		if !rejoins(first.c) && first.c.Follows() && stalled(first) { // it accepts no writes, and reads no records
 			continue
 		}
-		lost := int64(first.own) - int64(s.followed) //nolint:gosec // some transactions
+		lost := int64(w.lacks(s))
 		switch {
 		case of == nil && status.ReplacedUnknown(first.c) != "" && w.successor(first.c) == s && stalled(first):
 			continue

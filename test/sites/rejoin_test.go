@@ -126,10 +126,7 @@ func (w *world) reseedPass(s *site, x int) {
 
 // remove removes the nodes and the volumes of the first cluster.
 func (w *world) remove(s, of *site) {
-	lost := int64(s.own) //nolint:gosec // some transactions
-	if of != nil {
-		lost -= int64(of.followed) //nolint:gosec // some transactions
-	}
+	lost := w.lacks(of)
 	if lost > 0 || !slices.Contains(w.opened, of) {
 		w.broken = fmt.Sprintf("%d transactions are removed that no other cluster has", lost)
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/serving"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/promotion"
@@ -45,6 +47,8 @@ type rules struct {
 	hear     func(h *lease.Holder, asked, now time.Duration)
 	mayWrite func(lease.Taker, time.Duration) bool
 	next     func(lifecycle.FollowState) lifecycle.FollowAct
+	ahead    func(*cluster) string
+	within   func(binlog.Line, []binlog.Line, string) bool
 	// What is no function of the product: each is false there.
 	//
 	// checksOnce has the archiver look for a promotion at its start alone, stops has it archive nothing after one.
@@ -67,6 +71,7 @@ func shipped() rules {
 		},
 		steps: lease.Steps, hear: func(h *lease.Holder, asked, _ time.Duration) { h.Hear(asked) },
 		mayWrite: lease.Taker.MayWrite, next: lifecycle.FollowState.Next,
+		ahead: status.Ahead, within: policy.Within,
 	}
 }
 

@@ -50,6 +50,7 @@ type world struct {
 	archive map[string]uint64 // the last transaction, by directory
 	broken  string
 	trace   []string
+	past
 	truth
 	seen coverage
 }
@@ -63,14 +64,15 @@ func newWorld(t *testing.T, r rules, sites int) *world {
 	first.c.Status.Backup = &v1alpha1.ArchiveStatus{Session: "s"}
 	first.own = seeded
 	w.archive[directory(first.c)] = seeded
+	w.archiveLines(0)
 	for i := 1; i < sites; i++ {
 		s := w.newSite("standby", fmt.Sprintf("site-%d", i), fmt.Sprintf("%c%[1]c%[1]c%[1]c%[1]c%[1]c%[1]c%[1]c-1111", 'a'+i))
 		s.c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
 			Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
 		s.c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted, Directory: directory(first.c),
-			Replay: &v1alpha1.ReplayStatus{Chain: 1, To: 1, Reached: gtid(seeded)}}
+			Replay: &v1alpha1.ReplayStatus{Chain: 1, To: 1, Reached: gtid(seeded), Line: lineOf(0).String()}}
 		s.c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: gtid(seeded)}
-		s.followed = seeded
+		s.followed, s.of = seeded, make([]int, seeded)
 	}
 	for _, s := range w.sites {
 		for _, n := range s.nodes {
