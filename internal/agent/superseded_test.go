@@ -13,7 +13,8 @@ import (
 )
 
 // TestSupersededNodes: nodes of a cluster that another one has taken over from refuse the writes of clients without a
-// restart, and from the start of the next server on. They accept them again when that was overruled.
+// restart, and from the start of the next server on. They accept them again when that was overruled. Both are so also
+// while mariadbd refuses the published settings.
 func TestSupersededNodes(t *testing.T) {
 	t.Parallel()
 	s := &scenario{T: t, world: newWorld(t, 2, func(c *agentapi.NodeConfig) {
@@ -55,10 +56,28 @@ func TestSupersededNodes(t *testing.T) {
 	s.node(1).until("restarted", time.Minute, done(o.ID))
 	s.all(time.Minute)
 	refused(true)
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Refuse = false })
-	for i := range s.world.nodes {
-		s.awaitSQL(i, "SELECT @@read_only", "0")
+	accept := func() {
+		t.Helper()
+		s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Refuse = false })
+		for i := range s.world.nodes {
+			s.awaitSQL(i, "SELECT @@read_only", "0")
+		}
+		refused(false)
 	}
-	refused(false)
+	accept()
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["no_such_setting"] = "1" })
+	for _, n := range s.world.nodes {
+		n.until("refusing a setting", time.Minute, func(r agentapi.Report) bool {
+			return r.Config.Reason == agentapi.ConfigSettings && !r.Refuses
+		})
+	}
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Refuse, c.Switching = true, 8 })
+	for _, n := range s.world.nodes {
+		n.until("refusing writes, and a setting", 90*time.Second, func(r agentapi.Report) bool {
+			return r.Config.Reason == agentapi.ConfigSettings && r.Refuses && r.Closed.By == 8 && !r.Config.RestartNeeded
+		})
+	}
+	refused(true)
+	accept()
 	s.intact()
 }

@@ -46,6 +46,11 @@ var (
 		{doRound, 0, 0}, {doRound, 0, 0}, {doRound, 0, 0}, {doWrite, 1, 0}}
 )
 
+// sets has a person set a setting that is refused at a site, which its nodes get.
+func sets(site, what int, acts []event) []event {
+	return slices.Concat([]event{{doSet, site, what}, {doCluster, site, 1}}, acts)
+}
+
 // known are schedules that find a mutant which few seeds do.
 var known = map[string]schedule{
 	"a lost status has no lease": join(leased, accepted, recorded, []event{{doMishap, 0, 0}}, firstPass, firstActs, waits,
@@ -97,6 +102,10 @@ var known = map[string]schedule{
 	"a token is used for its number":            join(streamed, recovered, token, asked, opened),
 	"what another cluster lacks is counted by numbers alone": join(streamed, []event{{doRecover, 0, 1}}, firstActs, write,
 		accepted, asked, opened, found),
+	"agents that refuse a setting take nothing over":  join(sets(0, 1, firstActs), accepted, asked, opened, found),
+	"nothing is published while a setting is refused": join(sets(0, 2, firstActs), accepted, asked, opened, found),
+	"agents that refuse a setting take the refusal over, and no end": join(sets(1, 1, secondActs), accepted, asked,
+		opened),
 	"a token is void as soon as it is taken back": join(token, []event{{doPerson, 0, takesBack}}, archiving, firstPass,
 		firstActs, write, asked, opened),
 }

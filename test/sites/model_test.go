@@ -44,6 +44,7 @@ const (
 	doRoot
 	doTookOver
 	doRecover
+	doSet
 )
 
 // kinds are how often each kind of event is drawn.
@@ -83,6 +84,7 @@ var kinds = [...]struct {
 	doRoot:     {1, func(w *world, _ *site, _ *node, e event) { w.byRoot(w.sites[0].nodes[e.b%members]) }},
 	doTookOver: {0, func(w *world, _ *site, _ *node, e event) { w.tookOver(e.b%2 == 1) }}, // the first, or none
 	doRecover:  {0, func(w *world, _ *site, _ *node, e event) { w.recover(e.b) }},         // in some schedules
+	doSet:      {1, func(w *world, s *site, _ *node, e event) { w.set(s, e.b) }},
 }
 
 // follower is a site that follows the first one.

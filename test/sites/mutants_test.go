@@ -152,6 +152,12 @@ var mutants = []mutant{
 			return shipped().config(c)
 		}
 	}},
+	{"agents that refuse a setting take nothing over", func(r *rules) {
+		r.writesOf = func(have, _ agentapi.NodeConfig) agentapi.NodeConfig { return have }
+	}},
+	{"nothing is published while a setting is refused", func(r *rules) {
+		r.withheld = func(_ *cluster, have agentapi.NodeConfig) agentapi.NodeConfig { return have }
+	}},
 
 	// A planned change loses nothing.
 	{"a lost status has no change of sites", func(r *rules) { r.closed = asItIs }},
@@ -250,6 +256,13 @@ var mutants = []mutant{
 	}},
 
 	// Each wait ends.
+	{"agents that refuse a setting take the refusal over, and no end", func(r *rules) {
+		r.writesOf = func(have, newer agentapi.NodeConfig) agentapi.NodeConfig {
+			n := have.WithWritesOf(newer)
+			n.Follow = have.Follow
+			return n
+		}
+	}},
 	{"no token is made void", func(r *rules) {
 		r.archiver = func(c *cluster) task.Archive {
 			t := archiverTask(c)

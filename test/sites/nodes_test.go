@@ -18,7 +18,8 @@ type node struct {
 	name string
 	// up reports whether the server runs, agent whether its agent does.
 	up, agent bool
-	config    agentapi.NodeConfig // as kubelet has written it
+	config    agentapi.NodeConfig // as the agent has it of what kubelet has written
+	refuses   bool                // mariadbd does not know a setting of that
 	// followed and own are the last transactions that it has of the first cluster, and of its own.
 	followed, own uint64
 	readOnly      bool
@@ -63,9 +64,7 @@ func (w *world) kubelet(s *site, n *node) {
 	if s.gone {
 		return
 	}
-	if s.published.Revision != "" {
-		n.config = s.published
-	}
+	w.mount(n, s.published)
 	if n.up || !s.claims || n.config.Revision == "" || !n.agent && s.published.Revision == "" {
 		return
 	}
@@ -197,6 +196,9 @@ func (w *world) report(s *site, n *node) {
 	}
 	c := n.config
 	r := agentapi.Report{Name: n.name, Cluster: c.Identity(), Refusal: c.Refused()}
+	if n.refuses {
+		r.Config = agentapi.ConfigReport{Problem: "unknown variable", Reason: agentapi.ConfigSettings}
+	}
 	if n.up {
 		r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history,
 			ReceiveQueue: int64(s.own + s.followed - n.own - n.followed)} //nolint:gosec // some transactions

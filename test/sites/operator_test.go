@@ -122,7 +122,7 @@ func (w *world) clusterPass(s *site, x int) {
 	if f.Cluster = f.Cluster.DeepCopy(); identity.UID != "" {
 		f.Cluster.Status.Identity = identity.UID
 	}
-	config := w.config(f.Cluster)
+	config := w.publishes(f.Cluster, published)
 	w.later(x, func() {
 		if s.configs == configs && s.published.Revision != config.Revision {
 			s.published, s.configs = config, configs+1

@@ -33,7 +33,8 @@ type coverage map[string]int
 // situations are what schedules have to come to.
 var situations = []string{"planned", "unplanned", "waited", "superseded", "surplus", "withdrawn", "expired",
 	"overruled", "emptied", "rejoined", "lostTo", "lost", "rolledBack",
-	"recovered", "recreated", "restored", "independentAgain", "renewed", "turnedOff", "killed"}
+	"recovered", "recreated", "restored", "independentAgain", "renewed", "turnedOff", "killed",
+	"unknown", "forbidden"}
 
 // leaseBecomes is called when the operator has written another state of the lease. One that was turned off does not
 // protect from those that have taken over since.
@@ -117,9 +118,22 @@ func (w *world) takesOver(s *site) {
 	}
 }
 
-// settle is a calm time that is long enough for everything: before and after eleven minutes, until nothing happens for
-// longer than a lease lasts.
+// settle is a calm time that is long enough for everything, at first with settings that are refused.
 func (w *world) settle() {
+	w.calm()
+	if w.broken == "" && slices.ContainsFunc(w.living(), refused) {
+		if w.broken = w.heldBack(); w.broken == "" {
+			w.correct()
+			w.calm()
+		}
+	}
+	if w.broken == "" {
+		w.broken = w.unsettled()
+	}
+}
+
+// calm lasts before and after eleven minutes, until nothing happens for longer than a lease lasts.
+func (w *world) calm() {
 	for _, pause := range []time.Duration{0, 11 * time.Minute} {
 		w.heal()
 		w.advance(pause)
@@ -134,7 +148,6 @@ func (w *world) settle() {
 			}
 		}
 	}
-	w.broken = w.unsettled()
 }
 
 // unsettled is what is wrong though all is well, "" for nothing.

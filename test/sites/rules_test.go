@@ -33,6 +33,8 @@ type restores func(observe.Facts, map[string]observe.Seen, agentapi.NodeConfig) 
 type rules struct {
 	accepting, leased, closed, superseded restores
 	config                                func(*cluster) agentapi.NodeConfig
+	withheld                              func(*cluster, agentapi.NodeConfig) agentapi.NodeConfig
+	writesOf                              func(have, newer agentapi.NodeConfig) agentapi.NodeConfig
 	update                                func(*v1alpha1.GaleraClusterStatus, status.Input)
 	supersede                             func(*cluster, *task.Archived)
 	switchSite                            func(*cluster, archival.Facts)
@@ -63,6 +65,7 @@ func shipped() rules {
 		config: func(c *cluster) agentapi.NodeConfig {
 			return resources.NodeConfig(c, members, resources.TLSConfig(c), resources.Options{})
 		},
+		withheld: resources.WithWrites, writesOf: agentapi.NodeConfig.WithWritesOf,
 		update: status.Update, supersede: archival.Supersede, switchSite: archival.SwitchSite, archiver: archiverTask,
 		reseed:    restoration.Reseed,
 		promotion: serving.Promotion, recorded: serving.Recorded,
