@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -81,6 +82,22 @@ func TestHeldBack(t *testing.T) {
 
 func pause(c *v1alpha1.GaleraCluster) {
 	c.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+}
+
+// TestHeldBackAndLost: where the configuration of nodes is lost while a setting is forbidden, it is made anew without
+// that setting.
+func TestHeldBackAndLost(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "one"}}
+	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep_on": {Text: "1"}, "max_connections": {Text: "1"}}
+	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "1-bbbbbbbb"}
+	f := observe.Facts{Cluster: c, StatefulSet: &appsv1.StatefulSet{}}
+	n := Publisher{}.config(f, nil, Result{})
+	if !n.Refuse || len(n.Settings) != 1 || n.Settings["max_connections"] != "1" || len(c.Spec.MariaDB.Config) != 2 {
+		t.Errorf("%+v", n)
+	}
+	if n := (Publisher{}).config(f, nil, Result{KeysRefused: &validate.Problem{}}); n.Revision != "" {
+		t.Errorf("nodes might be restarted without their keys: %+v", n)
+	}
 }
 
 // TestNothingIsHeldBackYet: a cluster that was given no configuration is given none while its settings are refused.

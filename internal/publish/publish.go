@@ -148,6 +148,8 @@ func (pub Publisher) config(f observe.Facts, seen map[string]observe.Seen, given
 	switch {
 	case !given.Identity.Known(), f.Cluster.Paused() && before.Revision != "":
 		return before
+	case given.KeysRefused == nil && before.Revision == "" && f.StatefulSet != nil:
+		f.Cluster = validate.WithoutForbidden(f.Cluster) // it was lost, and nodes go on with it
 	case given.KeysRefused != nil, validate.Settings(f.Cluster, before) != nil:
 		return resources.WithWrites(identified(f, seen, before).Cluster, before)
 	}

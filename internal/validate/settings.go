@@ -19,20 +19,39 @@ func Settings(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		if c.ArchivesBinlog() && archives(k) {
-			return blocked(v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf(
-					"spec.mariadb.config must not contain %q while spec.backup.pointInTime is enabled: the archive needs the value "+
-						"the operator sets. "+
-						"Remove it; until then the last accepted configuration stays in force", k))
-		}
-		value := c.Spec.MariaDB.Config[k]
-		if why := mycnf.Refused(k, value.String()); why != "" {
-			return blocked(v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. %s", k, why, remove))
+		if p := forbidden(c, k); p != nil {
+			return p
 		}
 	}
 	return keptFromCreation(c, published)
+}
+
+// WithoutForbidden returns the cluster without the settings in spec.mariadb.config that are forbidden.
+func WithoutForbidden(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraCluster {
+	c = c.DeepCopy()
+	for k := range c.Spec.MariaDB.Config {
+		if forbidden(c, k) != nil {
+			delete(c.Spec.MariaDB.Config, k)
+		}
+	}
+	return c
+}
+
+// forbidden reports a setting in spec.mariadb.config that is.
+func forbidden(c *v1alpha1.GaleraCluster, k string) *Problem {
+	if c.ArchivesBinlog() && archives(k) {
+		return blocked(v1alpha1.ReasonForbiddenSetting,
+			fmt.Sprintf(
+				"spec.mariadb.config must not contain %q while spec.backup.pointInTime is enabled: the archive needs the value "+
+					"the operator sets. "+
+					"Remove it; until then the last accepted configuration stays in force", k))
+	}
+	value := c.Spec.MariaDB.Config[k]
+	if why := mycnf.Refused(k, value.String()); why != "" {
+		return blocked(v1alpha1.ReasonForbiddenSetting,
+			fmt.Sprintf("spec.mariadb.config must not contain %q: %s. %s", k, why, remove))
+	}
+	return nil
 }
 
 // remove is the advice for a setting that is refused.

@@ -22,6 +22,9 @@ func TestArchivedSettings(t *testing.T) {
 		if p := Settings(c, agentapi.NodeConfig{}); (p != nil) != refused {
 			t.Errorf("%s with an archive: %+v", key, p)
 		}
+		if left := len(WithoutForbidden(c).Spec.MariaDB.Config) > 0; left == refused || len(c.Spec.MariaDB.Config) != 1 {
+			t.Errorf("%s is left: %v", key, left)
+		}
 	}
 }
 

@@ -29,6 +29,9 @@ func (w *world) set(s *site, x int) {
 
 // publishes is what the operator publishes.
 func (w *world) publishes(c *cluster, published agentapi.NodeConfig) agentapi.NodeConfig {
+	if published.Revision == "" {
+		return w.config(validate.WithoutForbidden(c))
+	}
 	if validate.Settings(c, published) == nil {
 		return w.config(c)
 	}
