@@ -12,7 +12,8 @@ func (n NodeConfig) WithWritesOf(newer NodeConfig) NodeConfig {
 	switch {
 	case n.Follow != nil && newer.Follow != nil:
 		f := *n.Follow // the one before may be in use elsewhere
-		f.Until, f.Hold, f.HoldEnds = newer.Follow.Until, newer.Follow.Hold, newer.Follow.HoldEnds
+		f.Until, f.Ended = newer.Follow.Until, newer.Follow.Ended
+		f.Hold, f.HoldEnds = newer.Follow.Hold, newer.Follow.HoldEnds
 		n.Follow = &f
 	case n.Follow == nil && newer.Follow != nil && newer.Follow.Until == "":
 		n.Refuse = true // to follow takes a restart

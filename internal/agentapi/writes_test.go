@@ -34,6 +34,9 @@ func TestWithWritesOf(t *testing.T) {
 		"it takes over": {func(n *NodeConfig) { n.Follow.Hold, n.Follow.HoldEnds = "0-1-2", ends },
 			func(n *NodeConfig) { n.Follow.Host, n.Follow.ServerID, n.Follow.Until = "b", 8, "0-1-2" },
 			func(n *NodeConfig) { n.Follow.Until = "0-1-2" }},
+		"it has taken over": {func(n *NodeConfig) { n.Follow.Until = "0-1-2" },
+			func(n *NodeConfig) { n.Follow.Until, n.Follow.Ended = "0-1-2", true },
+			func(n *NodeConfig) { n.Follow.Until, n.Follow.Ended = "0-1-2", true }},
 		"the channel is held": {func(*NodeConfig) {},
 			func(n *NodeConfig) { n.Follow.Hold, n.Follow.HoldEnds = HoldNow, ends },
 			func(n *NodeConfig) { n.Follow.Hold, n.Follow.HoldEnds = HoldNow, ends }},
@@ -62,10 +65,18 @@ func TestWritesAreWhole(t *testing.T) {
 	kept := map[string]bool{"Revision": true, "Cluster": true, "Namespace": true, "UID": true, "History": true,
 		"Members": true, "Arbitrator": true, "TLS": true, "StateTransfer": true, "Settings": true, "Hibernated": true,
 		"SendWindows": true, "LogFormat": true, "RootAccess": true, "AtRest": true}
-	of := reflect.TypeFor[NodeConfig]()
-	for i := range of.NumField() {
-		if name := of.Field(i).Name; taken[name] == kept[name] {
-			t.Errorf("does WithWritesOf take %s over?", name)
+	for _, name := range []string{"Until", "Ended", "Hold", "HoldEnds"} {
+		taken["Follow."+name] = true
+	}
+	for _, name := range []string{"Host", "Port", "Alternatives", "Plain", "ServerID"} {
+		kept["Follow."+name] = true
+	}
+	for prefix, of := range map[string]reflect.Type{"": reflect.TypeFor[NodeConfig](),
+		"Follow.": reflect.TypeFor[Follow]()} {
+		for i := range of.NumField() {
+			if name := prefix + of.Field(i).Name; taken[name] == kept[name] {
+				t.Errorf("does WithWritesOf take %s over?", name)
+			}
 		}
 	}
 }
