@@ -139,7 +139,7 @@ func TestClosed(t *testing.T) {
 // asked more often than one that follows.
 func TestDiverged(t *testing.T) {
 	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "u",
-		Group: []agentapi.GroupMember{{Name: "n-0"}}}
+		Group: []agentapi.GroupMember{{Name: "n-0"}, {Name: "n-1"}}}
 	run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: serves, Asked: time.Now().Add(time.Minute)}
 	source := &agentapi.Follow{Host: "db", Plain: true, Until: "0-2-105"}
 	f := New(eventloop.Loop{}, platform.Places{}, "n-0", silent{}, Dependencies{Run: run, Group: &api.Peers{},
@@ -156,6 +156,11 @@ func TestDiverged(t *testing.T) {
 	const says = "has applied 0-1-110, and the last position is 0-2-105"
 	if r.Following == nil || !strings.Contains(r.Following.Waiting, says) || f.setting || !f.diverged || f.asked(false) {
 		t.Errorf("%+v, %v", r.Following, f.setting)
+	}
+	source.Ended = true // all have accepted writes: this one was restarted
+	f.Check(time.Now())
+	if f.diverged {
+		t.Error("a cluster that has accepted writes does not go on")
 	}
 }
 
