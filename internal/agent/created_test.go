@@ -19,7 +19,7 @@ import (
 // other ones is refused before any volume is filled; with the manifest of an earlier release once it is unpacked.
 func TestCreatedSettings(t *testing.T) {
 	own := map[string]string{"lower_case_table_names": "1", "innodb_page_size": "8k"}
-	w := newWorld(t, 1, func(c *agentapi.NodeConfig) { c.Settings = own })
+	w := newWorld(t, 2, func(c *agentapi.NodeConfig) { c.Settings = own })
 	s := &scenario{T: t, world: w}
 	s.wait()
 	s.form()
