@@ -164,6 +164,23 @@ func (s *simulated) calm(passes int) {
 	}
 }
 
+// find lets the backup be found, and the Jobs begin that fill volumes.
+func (s *simulated) find() {
+	for r := s.cluster.Status.Restore; r == nil || r.Phase == v1alpha1.RestoreFinding; r = s.cluster.Status.Restore {
+		s.calm(1)
+	}
+	for range 3 {
+		s.pass()
+	}
+}
+
+// scale changes the number of replicas.
+func (s *simulated) scale(t *rapid.T) {
+	if !s.complete() {
+		s.cluster.Spec.Replicas = int32(rapid.IntRange(1, len(s.volumes)).Draw(t, "replicas")) //nolint:gosec // small
+	}
+}
+
 func (s *simulated) open() (names []string) {
 	for name, j := range s.jobs {
 		if !j.done {
@@ -181,6 +198,16 @@ func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := begin(rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "nodes"))
 		s.archive = rapid.SampledFrom([]uint64{0, 7}).Draw(t, "archive")
+		if rapid.Bool().Draw(t, "found") {
+			s.find()
+			for _, name := range s.open() {
+				if rapid.Bool().Draw(t, name) {
+					s.end(name, "well")
+				}
+			}
+			s.pass()
+			s.scale(t)
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"pass": func(*rapid.T) { s.pass() },
 			"calm": func(t *rapid.T) { s.calm(rapid.IntRange(1, 5).Draw(t, "passes")) },
@@ -200,12 +227,8 @@ func TestPromises(t *testing.T) {
 					delete(s.jobs, rapid.SampledFrom(names).Draw(t, "job"))
 				}
 			},
-			"the spec is changed": func(*rapid.T) { s.cluster.Generation++ },
-			"replicas are changed": func(t *rapid.T) {
-				if !s.complete() {
-					s.cluster.Spec.Replicas = int32(rapid.IntRange(1, len(s.volumes)).Draw(t, "replicas")) //nolint:gosec // small
-				}
-			},
+			"the spec is changed":      func(*rapid.T) { s.cluster.Generation++ },
+			"replicas are changed":     s.scale,
 			"the status is lost":       func(*rapid.T) { s.cluster.Status.Restore = nil },
 			"another backup is stored": func(*rapid.T) { s.latest = "b2" },
 			"a segment is archived": func(*rapid.T) {
