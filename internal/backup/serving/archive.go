@@ -140,14 +140,11 @@ func (a *archived) through(ctx context.Context, last binlog.Head) (time.Time, er
 	if store.Missing(err) {
 		return sure(last), nil
 	}
-	var t binlog.Through
-	if err == nil {
-		err = json.Unmarshal(text, &t)
-	}
 	if err != nil {
 		return time.Time{}, explained("how far the archive is could not be read", err)
 	}
-	if t.Segment != last.Number || t.Last != last.Last {
+	var t binlog.Through // one that cannot be read states nothing, as for the archiver
+	if json.Unmarshal(text, &t) != nil || t.Segment != last.Number || t.Last != last.Last {
 		return sure(last), nil
 	}
 	return binlog.Later(sure(last), t.Time), nil

@@ -56,14 +56,22 @@ func TestBoard(t *testing.T) {
 	w, b := newWritten(t, gtid(3)), &board{}
 	w.add(gtid(5), 2, transactions(4, 5)...)
 	later := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	write := func(text []byte) {
+		if err := store.Write(t.Context(), w.bucket, path.Join(w.dir, binlog.ThroughName), text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	through := func(of binlog.Through) {
 		text, err := json.Marshal(of)
-		if err == nil {
-			err = store.Write(t.Context(), w.bucket, path.Join(w.dir, binlog.ThroughName), text)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		write(text)
+	}
+	write([]byte("{"))
+	b.poll(t.Context(), w.archived)
+	if have := b.answer(t); have.GTID != "0-1-5" || have.Problem != "" || !have.Through.Equal(w.at.Through) {
+		t.Errorf("damaged: %+v instead of %s", have, w.at.Through)
 	}
 	through(binlog.Through{Segment: 1, Last: gtid(3), Time: later})
 	b.poll(t.Context(), w.archived)
