@@ -75,7 +75,7 @@ var known = map[string]schedule{
 	"a lost status has no change of sites": join(token, []event{{doMishap, 0, 0}}, firstPass, firstActs, write, asked,
 		opened),
 	"who has taken over, and loses the status, changes no places": join(tookOver, token, []event{{doMishap, 0, 0}}),
-	// The archiver that is told of it answers before it has read the store.
+	// The archiver that is to record it answers before it has read the store.
 	"what is overruled is forgotten before it is recorded": join(tookOverAgain, leased, accepted, asked, recorded, found,
 		[]event{{doPerson, 1, 9}}, archiving, []event{{doStart, 0, 0}}, archiving, archiving),
 	// The archiver does not answer at first.
