@@ -26,7 +26,7 @@ const (
 // FindFor is the Job that looks for the backup of a GaleraRestore, and tries the private key on it.
 func FindFor(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find,
 	o Options) (*batchv1.Job, error) {
-	return render(ofRestore(r, s), c, s, task.Task{Find: &t}, checkSeconds, o,
+	return render(ofRestore(r, s), c, s, task.Task{Find: &t}, longSeconds, o,
 		func(p *corev1.PodSpec) { addKeys(p, r.Spec.From.IdentitySecretRef) })
 }
 

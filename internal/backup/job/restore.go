@@ -19,11 +19,12 @@ import (
 // mysqlID is the user of the database pods, whose volumes a restore fills.
 const mysqlID = int64(999)
 
-// Find is the Job that looks for the backup of a restore, and tries the private key on it.
+// Find is the Job that looks for the backup of a restore, and tries the private key on it. It reads the heads of the
+// segments up to the point in time, of which there may be hundreds of thousands.
 func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
 	t.Created = mycnf.Created(resources.Settings(c))
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
-	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o,
+	return render(meta, c, s, task.Task{Find: &t}, longSeconds, o,
 		func(p *corev1.PodSpec) { addKeys(p, c.Bootstrap().IdentitySecretRef) })
 }
 

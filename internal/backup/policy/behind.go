@@ -8,23 +8,24 @@ import (
 
 // mayHold reports why a base may hold a transaction that its number, or the target, is before, or may lack one that its
 // number is not before; "" when nothing suggests it. first is the index of the segment that goes on from it.
-func mayHold(heads []binlog.Head, first int, b Base, t binlog.Target, through binlog.Through) string {
+func mayHold(heads Heads, first int, b Base, t binlog.Target, through binlog.Through) string {
 	of := behind{Base: b, target: t.GTID}
-	if first > 0 && Break(heads[first-1], heads[first]) == "" {
-		of.before(heads[first-1])
-		of.least, _ = leastBefore(first, func(i int) (binlog.Head, error) { return heads[i], nil })
+	if first > 0 && heads.breaks(first) == "" {
+		of.before(heads.At(first - 1))
+		of.least, _ = leastBefore(first, func(i int) (binlog.Head, error) { return heads.At(i), nil })
 	}
 	i := first
-	for ; i < len(heads) && (i == first || belongs(b, heads[i]) && Break(heads[i-1], heads[i]) == ""); i++ {
-		if why, done := of.see(heads[i]); done || why != "" {
+	for ; i < heads.len() && (i == first || belongs(b, heads.At(i)) && heads.breaks(i) == ""); i++ {
+		if why, done := of.see(heads.At(i)); done || why != "" {
 			return otherwise(why)
 		}
 	}
-	if last := heads[i-1]; through.Segment == last.Number && through.Last == last.Last && through.Held > last.From {
+	last := heads.At(i - 1)
+	if through.Segment == last.Number && through.Last == last.Last && through.Held > last.From {
 		of.held = max(of.held, through.Held)
 	}
 	switch {
-	case t.GTID.Follows(heads[i-1].Last) && t.GTID != b.GTID: // it is not archived
+	case t.GTID.Follows(last.Last) && t.GTID != b.GTID: // it is not archived
 		return ""
 	case of.early():
 		return fmt.Sprintf("the archive does not show yet whether the backup %s ends with %s: nothing was archived since it "+

@@ -11,7 +11,7 @@ func Check(heads []binlog.Head, bases []Base) (of []binlog.Head, number uint64, 
 		b := bases[i]
 		first := -1
 		if b.why() == "" {
-			first = since(heads, b)
+			first = headsOf(heads).since(b)
 		}
 		if first < 0 || begin >= 0 && first >= begin && first < begin+len(of) {
 			continue

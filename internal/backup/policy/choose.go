@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -39,9 +38,15 @@ type Range struct {
 	Also binlog.Line
 }
 
-// Choose finds the range for a target. heads are the archive's segments in order, from the one that holds the base's
-// position or an earlier one. The error names what is missing, and what could be had: it is Outside then.
+// Choose is ChooseOf heads that have been read: the archive's in order, from the one that holds the base's position or
+// an earlier one.
 func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (Range, error) {
+	return ChooseOf(headsOf(heads), b, t, through)
+}
+
+// ChooseOf finds the range for a target. It reads what is around the base, and from there to the target. The error names
+// what is missing, and what could be had: it is Outside then.
+func ChooseOf(heads Heads, b Base, t binlog.Target, through binlog.Through) (Range, error) {
 	w, why, err := choose(heads, b, t, through)
 	if err == nil && why != "" {
 		err = outside(w, heads, through, why)
@@ -53,13 +58,13 @@ func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 }
 
 // choose walks through the segments that lead from a base to a target. why is what keeps it from arriving there.
-func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (w walk, why string, err error) {
+func choose(heads Heads, b Base, t binlog.Target, through binlog.Through) (w walk, why string, err error) {
 	w = walk{base: b, target: t, end: b}
 	if why := b.why(); why != "" {
 		return w, "", fmt.Errorf("the backup %s is no base of an archive: %s", b.ID, why)
 	}
-	first := since(heads, b)
-	if first < 0 {
+	first := heads.since(b)
+	if w.first = first; first < 0 {
 		return w, "", fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
 	}
 	if holds(heads, first, b, t) {
@@ -71,11 +76,11 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 		return w, "", errors.New(why)
 	}
 	w.out.Also = another(heads, first, b, t)
-	heads = heads[first:]
-	if why := doubtful(heads, b, t, through); why != "" {
+	if why := doubtful(heads, first, b, t, through); why != "" {
 		return w, "", Doubtful(why)
 	}
-	for _, h := range heads {
+	for i := first; i < heads.len(); i++ {
+		h := heads.At(i)
 		if why := ahead(h, b); why != "" && belongs(b, h) {
 			return w, "", errors.New(why)
 		}
@@ -83,20 +88,21 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 			break
 		}
 	}
-	w.out.Chain = heads[0].Chain
-	for i, h := range heads {
+	w.out.Chain = heads.At(first).Chain
+	for i := first; i < heads.len(); i++ {
 		if why := w.add(heads, i); why != "" {
 			if w.passed || t.GTID != (binlog.GTID{}) && w.reached() { // nothing after the gap is needed
 				break
 			}
 			return w, "there is a gap in the archive: " + why, nil
 		}
+		h := heads.At(i)
 		if w.passed && !w.late(h) {
 			break
 		}
 		w.take(h)
 	}
-	if last := heads[len(heads)-1]; through.Segment == last.Number && through.Last == w.end.GTID {
+	if last := heads.At(heads.len() - 1); through.Segment == last.Number && through.Last == w.end.GTID {
 		w.end.Time = binlog.Later(w.end.Time, through.Time)
 	}
 	if !w.passed && !w.reached() {
@@ -107,6 +113,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 
 // walk goes through the segments after a base.
 type walk struct {
+	first     int // the index of the segment that goes on from the base
 	base, end Base
 	target    binlog.Target
 	last      binlog.Head // the last segment with transactions that was taken
@@ -115,14 +122,14 @@ type walk struct {
 }
 
 // add reports why the segment i does not go on from what was taken, "" when it does.
-func (w *walk) add(heads []binlog.Head, i int) string {
-	if i > 0 {
-		if why := Break(heads[i-1], heads[i]); why != "" {
+func (w *walk) add(heads Heads, i int) string {
+	if i > w.first {
+		if why := heads.breaks(i); why != "" {
 			return why
 		}
 	}
-	if !belongs(w.base, heads[i]) {
-		return fmt.Sprintf("the cluster went on in the line of history %s, without what the backup %s has", heads[i].Line(),
+	if h := heads.At(i); !belongs(w.base, h) {
+		return fmt.Sprintf("the cluster went on in the line of history %s, without what the backup %s has", h.Line(),
 			w.base.ID)
 	}
 	return ""
@@ -168,47 +175,52 @@ func (w *walk) reached() bool {
 
 // another finds a line of history, of a later chain, that has a transaction of the target's GTID, but does not come
 // from the base. A chain that begins with that GTID has one, unless it is the very transaction, by its content.
-func another(heads []binlog.Head, first int, b Base, t binlog.Target) binlog.Line {
-	for _, h := range heads[first:] {
-		if t.GTID == (binlog.GTID{}) || h.Unreadable != "" || belongs(b, h) {
-			continue
-		}
-		if h.Begins && h.Last == t.GTID && !ends(heads, b, h) ||
-			!h.Empty() && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
-			return h.Line()
-		}
+func another(heads Heads, first int, b Base, t binlog.Target) (found binlog.Line) {
+	if t.GTID == (binlog.GTID{}) {
+		return found
 	}
-	return binlog.Line{}
+	heads.chains(first, func(from, end int, last binlog.Head) bool {
+		if belongs(b, last) { // and so do those before it
+			return true
+		}
+		has := heads.search(from, end, func(h binlog.Head) bool { return atOrAfter(h.Last, t.GTID) })
+		for _, i := range []int{min(has, end-1), from} {
+			h := heads.At(i)
+			if h.Unreadable != "" || belongs(b, h) {
+				continue
+			}
+			if h.Begins && h.Last == t.GTID && !ends(heads, first, b, h) ||
+				!h.Empty() && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
+				found = h.Line() // the first one is returned
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // ends reports whether a segment of a base's chain ends with the very transaction that another chain begins with.
-func ends(heads []binlog.Head, b Base, begins binlog.Head) bool {
-	return slices.ContainsFunc(heads, func(h binlog.Head) bool {
-		return h.Last == begins.Last && h.LastSum == begins.LastSum && h.LastSum != "" && belongs(b, h)
-	})
-}
-
-// since is the index of the segment that goes on from a base, -1 for none.
-func since(heads []binlog.Head, b Base) int {
-	for i := len(heads) - 1; i >= 0; i-- {
-		if reachedBy(heads[i], b) {
-			return i
+func ends(heads Heads, first int, b Base, begins binlog.Head) bool {
+	for i := heads.holding(first, begins.Last); i < heads.len(); i++ {
+		h := heads.At(i)
+		if h.Last == begins.Last && h.LastSum == begins.LastSum && h.LastSum != "" && belongs(b, h) {
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
 // holds reports whether a base has transactions that are not before a target, by the times of the archive: the clock of
 // the backup's Job may be another one. Where a segment cannot be read, that clock counts with its slack. first is the
 // index of the segment that goes on from the base: it may have transactions of later ones, by their seqnos.
-func holds(heads []binlog.Head, first int, b Base, t binlog.Target) bool {
+func holds(heads Heads, first int, b Base, t binlog.Target) bool {
 	if t.Time.IsZero() {
 		return false
 	}
 	late := func(at time.Time) bool { return !at.Before(t.Second()) }
-	for i := max(0, first-1); i < len(heads); i++ {
-		switch h := heads[i]; {
-		case i > first && (!belongs(b, h) || Break(heads[i-1], h) != ""):
+	for i := max(0, first-1); i < heads.len(); i++ {
+		switch h := heads.At(i); {
+		case i > first && (!belongs(b, h) || heads.breaks(i) != ""):
 			return false
 		case h.Empty():
 		case h.Unreadable != "":

@@ -108,14 +108,17 @@ type Doubtful string
 func (d Doubtful) Error() string { return string(d) }
 
 // doubtful reports why nothing shows which transactions were committed before the time of a target, "" when it is
-// shown: clocks were in two halves when a segment was stored. heads are those from the base on.
-func doubtful(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) string {
+// shown: clocks were in two halves when a segment was stored. first is the index of the segment that goes on from the
+// base.
+func doubtful(heads Heads, first int, b Base, t binlog.Target, through binlog.Through) string {
 	if t.Time.IsZero() {
 		return ""
 	}
-	for i, h := range heads {
+	later, than := first, time.Time{}
+	for i := first; i < heads.len(); i++ {
+		h := heads.At(i)
 		switch {
-		case i > 0 && Break(heads[i-1], h) != "":
+		case i > first && heads.breaks(i) != "":
 			return ""
 		case h.Empty():
 			continue
@@ -125,8 +128,14 @@ func doubtful(heads []binlog.Head, b Base, t binlog.Target, through binlog.Throu
 			}
 			continue
 		}
-		from, to := h.Soonest(h.FirstTime), stored(heads[i:], through)
-		if t.Time.After(from) && t.Time.Before(to) {
+		from := h.Soonest(h.FirstTime)
+		if !t.Time.After(from) || !t.Time.Before(h.LateCeiling) { // as far as it can be known
+			continue
+		}
+		if later <= i || !than.Equal(h.Through) { // of many segments that follow each other it is the same one
+			later, than = heads.calledLater(i), h.Through
+		}
+		if to := stored(heads, i, later, through); t.Time.Before(to) {
 			return fmt.Sprintf("%s cannot be restored: when the transactions %s to %s were archived, the clocks that were "+
 				"known were in two halves, and nothing shows which of these transactions were committed before that time. Set a "+
 				"GTID, or a time that is not between %s and %s", t, h.First, h.Last, from.UTC().Format(time.RFC3339Nano),
@@ -141,19 +150,26 @@ func mayPrecede(h binlog.Head, at time.Time) bool {
 	return h.Empty() || !h.FirstTime.IsZero() && h.Soonest(h.FirstTime).Before(at)
 }
 
-// stored is a time before which the first of some segments was stored: no time is called archived while clocks are in
-// two halves, and one that is has been asked for after that.
-func stored(heads []binlog.Head, through binlog.Through) time.Time {
-	first, last := heads[0], heads[len(heads)-1]
-	for _, h := range heads[1:] {
-		if h.Through.After(first.Through) {
-			return earlier(first.LateCeiling, h.Through)
-		}
+// calledLater is the index of the first segment after another one that calls a later time archived.
+func (h Heads) calledLater(i int) int {
+	than := h.At(i).Through
+	for i++; i < h.len() && !h.At(i).Through.After(than); i++ {
 	}
-	if through.Segment == last.Number && through.Last == last.Last && through.Time.After(first.Through) {
-		return earlier(first.LateCeiling, through.Time)
+	return i
+}
+
+// stored is a time before which a segment was stored: no time is called archived while clocks are in two halves, and one
+// that is has been asked for after that. later is the index of the first segment that calls a later time archived.
+func stored(heads Heads, i, later int, through binlog.Through) time.Time {
+	h := heads.At(i)
+	if later < heads.len() {
+		return earlier(h.LateCeiling, heads.At(later).Through)
 	}
-	return first.LateCeiling
+	last := heads.At(heads.len() - 1)
+	if through.Segment == last.Number && through.Last == last.Last && through.Time.After(h.Through) {
+		return earlier(h.LateCeiling, through.Time)
+	}
+	return h.LateCeiling
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -36,30 +35,25 @@ func (o Outside) Error() string {
 // outside returns the error of a walk that did not arrive. What it offers is decided as a target is, from the end of
 // the segment on that holds the last transaction of the base: heads do not report which transactions of that one are in
 // it.
-func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Outside {
+func outside(w walk, heads Heads, through binlog.Through, why string) Outside {
 	o := Outside{Target: w.target, Backup: w.base.ID, Why: why}
-	i := slices.IndexFunc(heads, func(h binlog.Head) bool {
-		end := h.Seqno
-		if h.Seqnos && len(h.Anchors) > 0 {
-			end = h.SeqnoAtLeast(h.Last.Seq)
-		}
-		return h.Unreadable == "" && !h.Empty() && belongs(w.base, h) && atOrAfter(h.Last, w.base.GTID) && end >= w.base.Seqno
-	})
+	i := w.start(heads)
 	if i < 0 {
 		return o
 	}
 	i = reached(heads, i, w.base)
+	start := heads.At(i)
 	accepted := func(t binlog.Target) bool {
 		_, why, err := choose(heads, w.base, t, through)
 		return Before(w.base, t) == "" && why == "" && err == nil
 	}
 	for _, g := range []binlog.GTID{w.end.GTID, w.last.Start()} {
-		if atOrAfter(g, heads[i].Last) && accepted(binlog.Target{GTID: heads[i].Last}) && accepted(binlog.Target{GTID: g}) {
-			o.First, o.Last = heads[i].Last, g
+		if atOrAfter(g, start.Last) && accepted(binlog.Target{GTID: start.Last}) && accepted(binlog.Target{GTID: g}) {
+			o.First, o.Last = start.Last, g
 			break
 		}
 	}
-	from := binlog.Later(w.base.Time.Add(-1), heads[i].LastTime).Truncate(time.Second).Add(time.Second)
+	from := binlog.Later(w.base.Time.Add(-1), start.LastTime).Truncate(time.Second).Add(time.Second)
 	for _, at := range []time.Time{w.end.Time.Truncate(time.Second), w.last.LastTime.Truncate(time.Second)} {
 		if !at.Before(from) && accepted(binlog.Target{Time: from}) && accepted(binlog.Target{Time: at}) {
 			o.From, o.To = from, at
@@ -69,13 +63,29 @@ func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Ou
 	return o
 }
 
+// start is the index of the segment that holds the last transaction of the base, -1 for none.
+func (w walk) start(heads Heads) int {
+	chain := heads.At(w.first).Chain
+	for i := heads.holding(w.first, w.base.GTID); i < heads.len(); i++ {
+		h := heads.At(i)
+		end := h.Seqno
+		if h.Seqnos && len(h.Anchors) > 0 {
+			end = h.SeqnoAtLeast(h.Last.Seq)
+		}
+		if h.Chain >= chain && !h.Empty() && belongs(w.base, h) && atOrAfter(h.Last, w.base.GTID) && end >= w.base.Seqno {
+			return i
+		}
+	}
+	return -1
+}
+
 // reached is the index of the last segment that a base may hold the first transaction of, or i: its node may number
 // transactions lower than the archive.
-func reached(heads []binlog.Head, i int, b Base) int {
-	for k := i + 1; k < len(heads) && belongs(b, heads[k]) && Break(heads[k-1], heads[k]) == ""; k++ {
-		switch {
-		case heads[k].Empty():
-		case !b.reaches(heads[k]):
+func reached(heads Heads, i int, b Base) int {
+	for k := i + 1; k < heads.len() && belongs(b, heads.At(k)) && heads.breaks(k) == ""; k++ {
+		switch h := heads.At(k); {
+		case h.Empty():
+		case !b.reaches(h):
 			return i
 		default:
 			i = k

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -93,26 +94,38 @@ func previous(ctx context.Context, bucket *store.Bucket, dir, id string) (*manif
 }
 
 // back reads heads, the last ones first, until they go back to all bases.
-func (w *walk) back(ctx context.Context, bases []policy.Base) (heads []binlog.Head, err error) {
+func (w *walk) back(ctx context.Context, bases []policy.Base) ([]binlog.Head, error) {
+	var batches [][]binlog.Head
 	for left := w.numbers; len(left) > 0; {
 		cut := max(0, len(left)-batch)
 		some, err := w.heads(ctx, left[cut:])
 		if err != nil {
 			return nil, err
 		}
-		heads, left = append(some, heads...), left[:cut]
-		if !slices.ContainsFunc(bases, func(b policy.Base) bool { return !policy.GoesBack(heads[0], b) }) {
+		batches, left = append(batches, some), left[:cut]
+		if !slices.ContainsFunc(bases, func(b policy.Base) bool { return !policy.GoesBack(some[0], b) }) {
 			break
 		}
 	}
-	return heads, nil
+	slices.Reverse(batches)
+	return slices.Concat(batches...), nil
 }
 
-// goneSegment is the error of a segment that was listed, and is missing. It may have been removed by retention since
-// then: the next attempt lists the archive again.
-func goneSegment(number uint64) error {
-	return because(task.ReasonArchiveDamaged, fmt.Errorf("the segment %s is missing", binlog.Name(number)))
+// missingSegment is the number of a segment that was listed, and is missing.
+type missingSegment uint64
+
+// Error implements error.
+func (n missingSegment) Error() string {
+	return fmt.Sprintf("the segment %s is missing", binlog.Name(uint64(n)))
 }
+
+// goneSegment is the error of such a segment. It may have been removed by retention since then: the next attempt lists
+// the archive again.
+func goneSegment(number uint64) error {
+	return because(task.ReasonArchiveDamaged, missingSegment(number))
+}
+
+func isGone(err error) bool { return errors.As(err, new(missingSegment)) }
 
 // content reads a segment whole.
 func (w *walk) content(ctx context.Context, h binlog.Head) error {

@@ -19,10 +19,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// readers is how many heads are read at the same time, batch how many before it is checked whether they go back far
-// enough.
+// readers is how many heads are read at the same time, batch how many are read together.
 const (
-	readers = 16
+	readers = store.Parallel
 	batch   = 128
 )
 
@@ -31,8 +30,12 @@ const (
 func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []place) (base string, r *task.Replay,
 	err error) {
 	var refused error
+	var a walk
 	for _, f := range found { // of one cluster (pick)
-		r, why, err := findSegments(ctx, bucket, f, t)
+		if a.bucket == nil { // what was read for one backup is not read again for an earlier one
+			a = walk{bucket: bucket, dir: binlog.Dir(f.dir)}
+		}
+		r, why, err := a.findSegments(ctx, f, t)
 		if err != nil {
 			return "", nil, err
 		}
@@ -54,7 +57,7 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 }
 
 // findSegments finds the segments that lead from one backup to a point in time. why is the reason when there are none.
-func findSegments(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r *task.Replay, why, err error) {
+func (w *walk) findSegments(ctx context.Context, f place, t task.Find) (r *task.Replay, why, err error) {
 	refuse := func(of time.Time, why string) error {
 		return fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id,
 			of.UTC().Format("2006-01-02T15:04:05Z"), why)
@@ -63,23 +66,22 @@ func findSegments(ctx context.Context, bucket *store.Bucket, f place, t task.Fin
 	if at := t.Target.Second(); !t.Target.Time.IsZero() && f.completed.After(at) {
 		return nil, refuse(f.completed, policy.NotBefore), nil
 	}
-	a := walk{bucket: bucket, dir: binlog.Dir(f.dir)}
-	b, err := a.base(ctx, f)
+	b, err := w.base(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
 	if why := policy.Before(b, *t.Target); why != "" {
 		return nil, refuse(b.Time, why), nil
 	}
-	chosen, why, err := a.choose(ctx, b, *t.Target)
+	chosen, why, err := w.choose(ctx, b, *t.Target)
 	if why == nil && err == nil && t.ID == "" {
-		why, err = a.twice(ctx, f.id, chosen, *t.Target)
+		why, err = w.twice(ctx, f.id, chosen, *t.Target)
 	}
 	if why != nil || err != nil {
 		return nil, why, err
 	}
 	if t.After != "" {
-		if why, err := a.after(ctx, t.After); why != "" || err != nil {
+		if why, err := w.after(ctx, t.After); why != "" || err != nil {
 			return nil, refuse(b.Time, why), err
 		}
 	}
@@ -129,6 +131,7 @@ type walk struct {
 	bucket  *store.Bucket
 	dir     string
 	numbers []uint64
+	kept    *kept
 }
 
 // base reads what a backup says of its position, in the domain of the archive.
@@ -141,7 +144,10 @@ func (w *walk) base(ctx context.Context, f place) (policy.Base, error) {
 	if m.ID = f.id; m.GTID == "" {
 		return b, nil
 	}
-	if w.numbers, err = w.list(ctx); err != nil || len(w.numbers) == 0 {
+	if w.numbers == nil {
+		w.numbers, err = w.list(ctx)
+	}
+	if err != nil || len(w.numbers) == 0 {
 		return b, err
 	}
 	domain, err := w.domain(ctx)
@@ -211,31 +217,24 @@ func (w *walk) readHead(ctx context.Context, number uint64) (h binlog.Head, err 
 	return h, err
 }
 
-// choose reads heads, the last ones first, until they go back to the base, and to the segment before it, which reports
-// when the base's last transaction was made.
+// choose reads heads around the base, and from there to the target. A damaged one is a break in the archive: points
+// before it can be restored.
 func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r policy.Range, why, err error) {
-	var heads []binlog.Head
-	for left := w.numbers; len(left) > 0; {
-		cut := max(0, len(left)-batch)
-		some, err := w.heads(ctx, left[cut:])
-		if err != nil {
-			return r, nil, err
-		}
-		back := len(heads) > 0 && policy.GoesBack(heads[0], b) || len(some) > 1 && policy.GoesBack(some[1], b)
-		heads, left = append(some, heads...), left[:cut]
-		if back {
-			break
-		}
-	}
 	through, err := w.through(ctx)
 	if err != nil {
 		return r, nil, err
 	}
-	r, why = policy.Choose(heads, b, t, through)
+	r, why = policy.ChooseOf(w.archive(ctx), b, t, through)
+	switch gone := w.kept.gone; {
+	case w.kept.err != nil:
+		return policy.Range{}, nil, w.kept.err
+	case gone > 0 && (why != nil || gone >= r.From): // retention removes what is before all that is needed
+		return policy.Range{}, nil, goneSegment(gone)
+	}
 	return r, why, nil
 }
 
-// heads reads some. A damaged one is a break in the archive: points before it can be restored.
+// heads reads some.
 func (w *walk) heads(ctx context.Context, numbers []uint64) ([]binlog.Head, error) {
 	out := make([]binlog.Head, len(numbers))
 	err := each(ctx, len(numbers), func(ctx context.Context, i int) (err error) {

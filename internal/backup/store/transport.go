@@ -21,6 +21,10 @@ const (
 	answerTime  = time.Minute
 )
 
+// Parallel is how many requests who reads many objects may have at the same time. So many connections are kept: each new
+// one costs several times as long as an answer.
+const Parallel = 16
+
 // client speaks to the endpoint. It follows no redirection: credentials are for the endpoint alone.
 func (p place) client() *http.Client {
 	return &http.Client{Transport: &transport{place: p},
@@ -77,5 +81,6 @@ func public() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectTime, answerTime
+	t.MaxIdleConnsPerHost = Parallel
 	return t
 }
