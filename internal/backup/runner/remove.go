@@ -116,13 +116,19 @@ func free(ctx context.Context, bucket *store.Bucket, dir, id string) error {
 }
 
 // stands reports whether the backup that was just completed is one: what it adds to may have been removed while its
-// manifest was written. It is none then.
+// manifest was written. It is none then. A store that is away for a moment does not make it fail: it is complete.
 func stands(ctx context.Context, bucket *store.Bucket, base string) (why string, err error) {
-	m, _, err := readManifest(ctx, bucket, base)
-	if err != nil {
-		return "", err
-	}
-	if why, err = based(ctx, bucket, path.Dir(base), m); why == "" || err != nil {
+	err = again(ctx, "the backup could not be read again", func(ctx context.Context) error {
+		m, _, err := readManifest(ctx, bucket, base)
+		if err == nil {
+			why, err = based(ctx, bucket, path.Dir(base), m)
+		}
+		if reason, _ := explain(err); reason == task.ReasonStoreUnreachable {
+			return errors.New(err.Error()) // to be tried again
+		}
+		return err
+	})
+	if why == "" || err != nil {
 		return "", err
 	}
 	if err := gone(ctx, bucket, path.Join(base, manifest.Name)); err != nil {

@@ -78,7 +78,7 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 	}
 	next.Expiring = next.Expiring[:min(len(next.Expiring), maxExpiring)]
 	to.Retention = next
-	return append(remove, failures(f.Schedule, f.Backups)...)
+	return append(remove, f.failures()...)
 }
 
 // completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of
@@ -208,11 +208,15 @@ func (f Facts) windowEnd() time.Time {
 	return needs.End()
 }
 
-// failures are the older of a schedule's backups that have failed. Nothing is stored of them.
-func failures(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
-	for i := range all {
-		b := &all[i]
-		if b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Status.Phase == v1alpha1.BackupFailed &&
+// failures are the older of a schedule's backups that have failed. Nothing is stored of them, as far as is known: where
+// the store did not answer after the last byte, a backup may be complete all the same, and the archive go on from it.
+func (f Facts) failures() (out []*v1alpha1.GaleraBackup) {
+	for i := range f.Backups {
+		b := &f.Backups[i]
+		if need, _ := f.needs().Backup(b); need != archival.NotNeeded {
+			continue
+		}
+		if b.Labels[v1alpha1.LabelSchedule] == f.Schedule.Name && b.Status.Phase == v1alpha1.BackupFailed &&
 			b.Spec.DeletionPolicy == v1alpha1.BackupDelete && b.DeletionTimestamp == nil {
 			out = append(out, b)
 		}

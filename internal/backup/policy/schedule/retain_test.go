@@ -297,7 +297,16 @@ func TestFailures(t *testing.T) {
 		}
 		all = append(all, b)
 	}
-	if got := failures(nightly(), all); len(got) != 1 || got[0].Name != "01" {
+	f := Facts{Schedule: nightly(), Cluster: &v1alpha1.GaleraCluster{}, Backups: all}
+	if got := f.failures(); len(got) != 1 || got[0].Name != "01" {
 		t.Errorf("%+v", got)
+	}
+	for i := range all { // it may be complete in the store, and the archive go on from it
+		all[i].Status.ID = "of-" + all[i].Name
+	}
+	f.Cluster.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	f.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Needed: []string{"of-01"}}
+	if got := f.failures(); len(got) != 0 {
+		t.Errorf("the archive needs it: %+v", got)
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 const (
 	// maxAttempts is after how many attempts a backup has failed, maxUnavailable how long a store that is away or full is
-	// waited for.
+	// waited for, with as many attempts at least: a backup may have waited for its cluster all that time.
 	maxAttempts    = 5
 	maxUnavailable = 6 * time.Hour
 	// attemptFirst is the pause after the first attempt, which doubles up to attemptPause.
@@ -253,7 +253,7 @@ func failed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 // last reports whether no further attempt is made. A store that is away or full may be well again tomorrow.
 func last(to *v1alpha1.GaleraBackupStatus, f Facts, reason string) bool {
 	if reason == v1alpha1.ReasonStoreUnreachable || reason == v1alpha1.ReasonStoreFull {
-		return f.Now.Sub(f.Backup.CreationTimestamp.Time) >= maxUnavailable
+		return f.Now.Sub(f.Backup.CreationTimestamp.Time) >= maxUnavailable && to.Attempts >= maxAttempts
 	}
 	if adds(to) && reason != v1alpha1.ReasonStoreRefused { // it counts, and after the third one a full backup is made
 		return false

@@ -206,7 +206,13 @@ func TestDecide(t *testing.T) {
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"but not for ever": {inProgress(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *Facts) {
 			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
+			f.Backup.Status.Attempts = maxAttempts
 		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "Quota (attempt", false},
+		"a store that is away at its first attempt": {inProgress(ended(task.Result{Error: "quota",
+			Reason: task.ReasonStoreUnreachable}), func(f *Facts) {
+			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
+			f.Backup.Status.Attempts = maxAttempts - 1
+		}), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"ended without a word of it": {inProgress(ended(task.Result{})), v1alpha1.BackupPending, "shop-1",
 			v1alpha1.ReasonBackupFailed, "", false},
 		"the cluster is deleted": {inProgress(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupFailed, "shop-1",
