@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -15,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// connectTime bounds a connection to the service, answerTime the wait for its answer.
+// connectTime bounds a connection to the service, answerTime the wait for its answer, and for more of it.
 const (
 	connectTime = 10 * time.Second
 	answerTime  = time.Minute
@@ -27,16 +28,17 @@ const Parallel = 16
 
 // client speaks to the endpoint. It follows no redirection: credentials are for the endpoint alone.
 func (p place) client() *http.Client {
-	return &http.Client{Transport: &transport{place: p},
+	return &http.Client{Transport: &transport{place: p, silence: answerTime},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // transport believes the store's CA alone, where it has one. A renewed CA is taken when it is there.
 type transport struct {
 	place
-	mu   sync.Mutex
-	ca   []byte
-	http *http.Transport
+	silence time.Duration // for how long an answer may stall
+	mu      sync.Mutex
+	ca      []byte
+	http    *http.Transport
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -48,7 +50,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return now.RoundTrip(req)
+	ctx, cancel := context.WithCancel(req.Context())
+	answer, err := now.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	answer.Body = &watched{ReadCloser: answer.Body, host: req.URL.Host, silence: t.silence, cancel: cancel}
+	return answer, nil
 }
 
 // now is the transport with the CA of this moment.
