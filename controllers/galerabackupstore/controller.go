@@ -165,7 +165,11 @@ func end(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r 
 		to.Latest = append(to.Latest, v1alpha1.StoredBackup{ID: b.ID, Directory: b.Dir,
 			CompletedAt: metav1.NewTime(b.CompletedAt)})
 	}
-	setConditions(to, s, true, v1alpha1.ReasonReachable, "an object was written, read and deleted")
+	message := "an object was written, read and deleted"
+	if r.Checked.Unread != "" {
+		message += "; backups are not counted whose manifest the store does not give out, such as " + r.Checked.Unread
+	}
+	setConditions(to, s, true, v1alpha1.ReasonReachable, message)
 }
 
 func setConditions(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, reachable bool, reason,

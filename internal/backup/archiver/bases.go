@@ -1,6 +1,7 @@
 package archiver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -12,6 +13,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 )
+
+// maxRefused is how many of the manifests that the store does not give out are asked for each time.
+const maxRefused = 20
 
 // bases are the cluster's backups. A manifest is read once; whether it is still there, and the same object, is asked
 // for the one that is reported, and some of the others: all are asked for within a day.
@@ -26,6 +30,7 @@ type bases struct {
 type manifestOf struct {
 	manifest.Manifest
 	damaged string
+	refused error     // why the store does not give it out, nil if it does: it is asked for again then
 	sum     string    // its checksum
 	object  string    // which object of its name was read
 	asked   time.Time // when it was the one in the store
@@ -39,10 +44,13 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == binlog.Directory })
 	due := b.due(ids)
-	known := map[string]manifestOf{}
+	known, refused, readable, again := map[string]manifestOf{}, error(nil), false, 0
 	for _, id := range ids {
 		m, ok := b.known[id]
-		if !ok || id == b.reported || slices.Contains(due, id) {
+		if m.refused != nil {
+			again++
+		}
+		if !ok || id == b.reported || slices.Contains(due, id) || m.refused != nil && again <= maxRefused {
 			if m, ok, err = b.ask(ctx, id); err != nil {
 				return nil, "", err
 			}
@@ -51,19 +59,22 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 			continue
 		}
 		known[id] = m
+		refused, readable = cmp.Or(m.refused, refused), readable || m.damaged == ""
 		if m.damaged != "" {
-			unread = "the manifest of the backup " + id + " cannot be read (" + m.damaged +
-				"): remove its directory from the store"
+			unread = "the manifest of the backup " + id + " cannot be read (" + m.damaged + "): " + m.remedy()
 		}
 	}
 	b.known = known
+	if refused != nil && !readable {
+		return nil, "", refused // it may be all of the store's doing: that there is none is not known
+	}
 	for _, id := range ids {
 		m, ok := known[id]
 		if !ok || m.damaged != "" {
 			continue
 		}
-		if why := b.broken(m.Manifest); why != "" {
-			unread = "the backup " + id + " " + why + ": remove its directory from the store"
+		if why, of := b.broken(m.Manifest); why != "" {
+			unread = "the backup " + id + " " + why + ": " + of.remedy()
 			continue
 		}
 		out = append(out, policy.BaseOf(m.Manifest, domain))
@@ -71,19 +82,30 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 	return out, unread, nil
 }
 
-// broken is why nothing is restored with a backup, by those that it adds to; "" for nothing.
-func (b *bases) broken(m manifest.Manifest) string {
+// remedy is what to do about a manifest that cannot be read.
+func (m manifestOf) remedy() string {
+	if m.refused != nil {
+		return "make the store give it out, or remove the backup's directory"
+	}
+	return "remove its directory from the store"
+}
+
+// broken is why nothing is restored with a backup, by those that it adds to, and which one it is; "" for nothing.
+func (b *bases) broken(m manifest.Manifest) (why string, by manifestOf) {
 	for m.Base != nil { // each depth is one less than the one before
 		of, ok := b.known[m.Base.ID]
-		if !ok || of.damaged != "" {
-			return "is an increment of " + m.Base.ID + ", which the store does not have"
+		switch {
+		case ok && of.refused != nil:
+			return "is an increment of " + m.Base.ID + ", whose manifest cannot be read (" + of.damaged + ")", of
+		case !ok || of.damaged != "":
+			return "is an increment of " + m.Base.ID + ", which the store does not have", of
 		}
 		if why := m.Extends(of.Manifest, of.sum); why != "" {
-			return "cannot be added to " + m.Base.ID + ": " + why
+			return "cannot be added to " + m.Base.ID + ": " + why, of
 		}
 		m = of.Manifest
 	}
-	return ""
+	return "", by
 }
 
 // due returns some backups in turn: those after the last ones by name, whatever was added or removed meanwhile.
@@ -111,22 +133,25 @@ func (b *bases) ask(ctx context.Context, id string) (m manifestOf, ok bool, err 
 	asked := time.Now()
 	key := path.Join(b.cluster, id, manifest.Name)
 	object, err := store.Object(ctx, b.bucket, key)
-	if err != nil || object == "" {
-		if err != nil {
-			err = explained("a backup could not be found", err)
-		}
-		return m, false, err
+	if err == nil && object == "" {
+		return m, false, nil
 	}
-	if known, before := b.known[id]; before && known.object == object {
+	if known, before := b.known[id]; err == nil && before && known.object == object {
 		known.asked = asked
 		return known, true, nil
 	}
-	text, err := b.bucket.ReadAll(ctx, key)
+	found := err
+	text, err := b.bucket.ReadAll(ctx, key) // S3 gives no reason to who asks whether there is an object
 	if store.Missing(err) {
 		return m, false, nil
 	}
-	if err != nil {
-		return m, false, explained("a manifest could not be read", err)
+	if _, final := store.Reason(err); err != nil && final { // of this one: as it is archived, or its key is disabled
+		m.refused = explained("the manifest of the backup "+id+" could not be read", err)
+		m.damaged, m.asked, m.ID = store.Explain(err), asked, id
+		return m, true, nil
+	}
+	if err = cmp.Or(err, found); err != nil {
+		return m, false, explained("the manifest of the backup "+id+" could not be read", err)
 	}
 	m.object, m.asked = object, asked // an object that has replaced it since is another one at the next question
 	m.sum = manifest.Checksum(text)
@@ -141,11 +166,20 @@ func (b *bases) ask(ctx context.Context, id string) (m manifestOf, ok bool, err 
 	return m, true, nil
 }
 
+// askAgain is ask of a manifest that was read. One that is not given out any more fails, and is none from then on.
+func (b *bases) askAgain(ctx context.Context, id string) (m manifestOf, ok bool, err error) {
+	m, ok, err = b.ask(ctx, id)
+	if err == nil && m.refused != nil {
+		b.known[id], err = m, m.refused
+	}
+	return m, ok, err
+}
+
 // same reports whether backups are still in the store as they were read, with those that they add to.
 func (b *bases) same(ctx context.Context, all []policy.Base, domain uint32) (bool, error) {
 	for _, base := range all {
 		for of, n := b.known[base.ID].Base, 0; of != nil && n < manifest.MaxDepth; n++ {
-			m, ok, err := b.ask(ctx, of.ID)
+			m, ok, err := b.askAgain(ctx, of.ID)
 			if err != nil {
 				return false, err
 			}
@@ -156,7 +190,7 @@ func (b *bases) same(ctx context.Context, all []policy.Base, domain uint32) (boo
 			b.known[of.ID] = m
 			of = m.Base
 		}
-		m, ok, err := b.ask(ctx, base.ID)
+		m, ok, err := b.askAgain(ctx, base.ID)
 		if err != nil {
 			return false, err
 		}
@@ -165,7 +199,8 @@ func (b *bases) same(ctx context.Context, all []policy.Base, domain uint32) (boo
 			return false, nil
 		}
 		b.known[base.ID] = m
-		if m.damaged != "" || b.broken(m.Manifest) != "" || policy.BaseOf(m.Manifest, domain) != base {
+		why, _ := b.broken(m.Manifest)
+		if m.damaged != "" || why != "" || policy.BaseOf(m.Manifest, domain) != base {
 			return false, nil
 		}
 	}

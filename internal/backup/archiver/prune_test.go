@@ -90,6 +90,40 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// TestNotGivenOut: a manifest that the store does not give out, as one that was archived, keeps the others from nothing
+// but removals, and is asked for again. Where none is given out, nothing is known.
+func TestNotGivenOut(t *testing.T) {
+	refuse := "/b1/"
+	f := storetest.NewFake(t, func(r *http.Request, _ []byte, _ bool) (int, string) {
+		if refuse != "" && strings.Contains(r.URL.Path, refuse) && r.Method == http.MethodGet {
+			return http.StatusForbidden, "InvalidObjectState"
+		}
+		return 0, ""
+	})
+	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	a := newStore(t)
+	a.bucket = bucket
+	ten(t, a)
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-15", CompletedAt: time.Now().UTC().Add(-2 * time.Minute)})
+	s := surveying(a, time.Hour)
+	if err := s.once(t.Context()); err == nil || !strings.Contains(err.Error(), "backup b1 could not be read") ||
+		s.reports.now.Surveyed {
+		t.Errorf("none is given out: %+v, %v", s.reports.now, err)
+	}
+	backup(t, a, manifest.Manifest{ID: "b2", GTID: "0-1-25", CompletedAt: time.Now().UTC().Add(-time.Minute)})
+	if r := s.report(t); !r.Surveyed || r.Base != "b2" || !strings.Contains(r.Kept, "backup b1 cannot be read (Invalid") {
+		t.Errorf("one of two is not: %+v", r)
+	}
+	refuse, s.bases.turn = "", "b1" // it is not its turn
+	if r := s.report(t); r.Base != "b1" || r.Kept != "" {
+		t.Errorf("it is again: %+v", r)
+	}
+}
+
 // TestReplaced: a backup is what its object holds now. An attempt that was held up may have replaced the manifest that
 // was read.
 func TestReplaced(t *testing.T) {

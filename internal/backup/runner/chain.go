@@ -62,8 +62,8 @@ func brokenChains(all []*place) {
 	}
 }
 
-// needed returns the ID of an increment of a backup, "" for none. One whose manifest cannot be read is restored by
-// nothing, and needs nothing.
+// needed returns the ID of an increment of a backup, "" for none. One whose manifest is damaged is restored by nothing,
+// and needs nothing. One whose manifest the store does not give out may be an increment.
 func needed(ctx context.Context, bucket *store.Bucket, dir, id string) (string, error) {
 	all, err := list(ctx, bucket, dir)
 	if err != nil {
@@ -72,6 +72,16 @@ func needed(ctx context.Context, bucket *store.Bucket, dir, id string) (string, 
 	for _, p := range all {
 		if p.dir == dir && p.base == id {
 			return p.id, nil
+		}
+	}
+	for _, p := range all {
+		switch {
+		case p.dir != dir || !p.refused:
+		case p.id == id:
+			return "", fatal(task.ReasonStoreRefused, fmt.Errorf("the manifest could not be read: %w", p.broken))
+		default:
+			return "", fatal(task.ReasonStoreRefused, fmt.Errorf("the backup %s may be an increment of this one, and the "+
+				"store does not give its manifest out (%w): make it readable, or remove its directory", p.id, p.broken))
 		}
 	}
 	return "", nil

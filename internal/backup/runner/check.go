@@ -51,8 +51,12 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	if err != nil {
 		return task.Result{}, stored("the objects could not be listed, which needs the right to list: "+listRight, err)
 	}
+	unread := ""
+	if i := slices.IndexFunc(found, func(p place) bool { return p.refused }); i >= 0 {
+		unread = found[i].broken.Error()
+	}
 	found = slices.DeleteFunc(found, func(p place) bool { return p.broken != nil })
-	out := &task.Checked{Backups: len(found)}
+	out := &task.Checked{Backups: len(found), Unread: unread}
 	for _, f := range found[:min(len(found), maxReported)] {
 		out.Latest = append(out.Latest, task.Stored{ID: f.id, Dir: f.dir, CompletedAt: f.completed})
 	}

@@ -45,9 +45,9 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 // locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point
 // in time.
 func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *task.Replay, error) {
-	all, err := list(ctx, bucket, t.Dir)
+	all, err := candidates(ctx, bucket, t)
 	if err != nil {
-		return "", nil, stored("the backups could not be listed", err)
+		return "", nil, err
 	}
 	found, err := pick(all, t)
 	if err != nil {
@@ -73,4 +73,25 @@ func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *ta
 		what = "any complete backup"
 	}
 	return "", nil, fatal(task.ReasonBackupNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
+}
+
+// candidates are the backups that may be meant. Where one is named, no other one matters, whether it can be read or not.
+func candidates(ctx context.Context, bucket *store.Bucket, t task.Find) ([]place, error) {
+	if t.ID == "" || depth(t.Dir) != levels-1 {
+		all, err := list(ctx, bucket, t.Dir)
+		if err != nil {
+			err = stored("the backups could not be listed", err)
+		}
+		return all, err
+	}
+	p, err := placeAt(ctx, bucket, path.Join(t.Dir, t.ID))
+	switch {
+	case err != nil:
+		return nil, stored("the manifest could not be read", err)
+	case p == nil:
+		return nil, nil
+	case p.refused:
+		return nil, fatal(task.ReasonStoreRefused, fmt.Errorf("the manifest could not be read: %w", p.broken))
+	}
+	return []place{*p}, nil
 }

@@ -40,6 +40,8 @@ type place struct {
 	base string
 	// broken is why its manifest cannot be read, or its chain is not whole, nil for neither.
 	broken error
+	// refused reports whether the store does not give its manifest out: nothing is known of it then.
+	refused bool
 	// orphan reports whether its manifest can be read, and its chain is not whole.
 	orphan bool
 }
@@ -160,7 +162,12 @@ func placeAt(ctx context.Context, bucket *store.Bucket, dir string) (*place, err
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		_, p.refused = store.Reason(err) // as an archived object, or one whose key is disabled: others can be read
+		p.broken = fmt.Errorf("%s: %s", key, store.Explain(err))
+		if !p.refused {
+			return nil, err
+		}
+		return &p, nil
 	}
 	if m.Base != nil {
 		p.base = m.Base.ID
@@ -206,12 +213,20 @@ func pick(found []place, t task.Find) ([]place, error) {
 	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
-			return nil, fatal(task.ReasonBackupDamaged,
+			return nil, fatal(p.reason(),
 				fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): "+
 					"set id to the backup to restore", path.Join(p.dir, p.id), p.broken))
 		}
 	}
 	return found, nil
+}
+
+// reason is that of a backup which cannot be read.
+func (p place) reason() string {
+	if p.refused {
+		return task.ReasonStoreRefused
+	}
+	return task.ReasonBackupDamaged
 }
 
 // withoutOrphans leaves out increments without their bases that are not the latest backup: before a point in time, an

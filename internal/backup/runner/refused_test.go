@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"path"
@@ -94,7 +95,10 @@ func TestARefusalIsNoAnswer(t *testing.T) {
 			return err
 		}},
 		"the check of a store": {archive, func(ctx context.Context, b *store.Bucket) error {
-			_, err := check(ctx, b, task.Check{})
+			r, err := check(ctx, b, task.Check{})
+			if err == nil && r.Checked.Unread != "" {
+				err = because(task.ReasonStoreRefused, errors.New(r.Checked.Unread))
+			}
 			return err
 		}},
 		"an import": {chains, func(ctx context.Context, b *store.Bucket) error {

@@ -363,6 +363,8 @@ type Checked struct {
 	Backups int `json:"backups"`
 	// Latest are some of them, the newest first.
 	Latest []Stored `json:"latest,omitempty"`
+	// Unread names an object that the store does not give out, and why.
+	Unread string `json:"unread,omitempty"`
 }
 
 // Reasons of a failure. They are also reasons of conditions (api/v1alpha1).

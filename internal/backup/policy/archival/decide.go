@@ -101,7 +101,11 @@ func judge(to *v1alpha1.ArchiveStatus, f Facts) (reason, message string, ask Req
 	case (a.Chain == 0 || !a.Surveyed) && a.Problem != "":
 		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, Request{}
 	case a.Chain == 0 || !a.Surveyed:
-		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", Request{}
+		message = "the archiver determines where the archive ends"
+		if a.Kept != "" {
+			message += ": " + a.Kept
+		}
+		return v1alpha1.ReasonArchiverStarting, message, Request{}
 	case a.Base == "":
 		return withoutBase(to, f)
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag && a.Problem != "":

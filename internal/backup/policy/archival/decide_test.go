@@ -48,6 +48,9 @@ func TestDecide(t *testing.T) {
 		"it is behind, and ends before the backup": {with(func(f *Facts) {
 			f.Archived.From, f.Archived.Through = time.Time{}, noon.Add(-time.Hour)
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveLags, "is behind", ""},
+		"a backup is not given out": {with(func(f *Facts) {
+			f.Archived.Surveyed, f.Archived.Kept = false, "AccessDenied"
+		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "where the archive ends: AccessDenied", ""},
 		"it starts": {with(silent), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting,
 			"does not answer", ""},
 		"it is silent": {with(silent),
