@@ -44,8 +44,8 @@ func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	return ChooseOf(headsOf(heads), b, t, through)
 }
 
-// ChooseOf finds the range for a target. It reads what is around the base, and from there to the target. The error names
-// what is missing, and what could be had: it is Outside then.
+// ChooseOf finds the range for a target. It reads what is around the base, and from there to the target. The error
+// names what is missing, and what could be had: it is Outside then.
 func ChooseOf(heads Heads, b Base, t binlog.Target, through binlog.Through) (Range, error) {
 	w, why, err := choose(heads, b, t, through)
 	if err == nil && why != "" {

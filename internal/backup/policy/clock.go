@@ -158,8 +158,8 @@ func (h Heads) calledLater(i int) int {
 	return i
 }
 
-// stored is a time before which a segment was stored: no time is called archived while clocks are in two halves, and one
-// that is has been asked for after that. later is the index of the first segment that calls a later time archived.
+// stored is a time before which a segment was stored: no time is called archived while clocks are in two halves, and
+// one that is has been asked for after that. later is the index of the first segment that calls a later time archived.
 func stored(heads Heads, i, later int, through binlog.Through) time.Time {
 	h := heads.At(i)
 	if later < heads.len() {

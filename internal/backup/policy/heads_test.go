@@ -89,7 +89,8 @@ func TestBisection(t *testing.T) {
 		}
 	}
 	if found < runs/10 || also < runs/100 || starts < runs/20 {
-		t.Errorf("of %d archives %d go on from the base, %d have the target twice, %d have its end", runs, found, also, starts)
+		t.Errorf("of %d archives %d go on from the base, %d have the target twice, %d have its end", runs, found, also,
+			starts)
 	}
 }
 

@@ -75,7 +75,8 @@ func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *ta
 	return "", nil, fatal(task.ReasonBackupNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
 }
 
-// candidates are the backups that may be meant. Where one is named, no other one matters, whether it can be read or not.
+// candidates are the backups that may be meant. Where one is named, no other one matters, whether it can be read or
+// not.
 func candidates(ctx context.Context, bucket *store.Bucket, t task.Find) ([]place, error) {
 	if t.ID == "" || depth(t.Dir) != levels-1 {
 		all, err := list(ctx, bucket, t.Dir)

@@ -22,8 +22,8 @@ const (
 	answerTime  = time.Minute
 )
 
-// Parallel is how many requests who reads many objects may have at the same time. So many connections are kept: each new
-// one costs several times as long as an answer.
+// Parallel is how many requests who reads many objects may have at the same time. So many connections are kept: each
+// new one costs several times as long as an answer.
 const Parallel = 16
 
 // client speaks to the endpoint. It follows no redirection: credentials are for the endpoint alone.
