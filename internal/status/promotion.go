@@ -40,7 +40,7 @@ func promotionRefused(in Input) *validate.Problem {
 		return cmp.Or(orphaned(c), replacedUnknown(c))
 	}
 	if c.TakesOver() {
-		return nil
+		return cutOff(c)
 	}
 	if _, why := Recordable(c); why != "" {
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, why)

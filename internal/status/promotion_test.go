@@ -218,6 +218,38 @@ func TestReplacedUnknown(t *testing.T) {
 	}
 }
 
+// TestCutOff: a cluster that takes over, and may not get the transactions before that any more, is reported.
+func TestCutOff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(c *v1alpha1.GaleraCluster)
+		says   string
+	}{
+		"its status was lost": {says: `To take over with what it has: kubectl patch galeracluster n -n site --type=merge -p ` +
+			`'{"spec":{"cutover":{"gtid":"0-1-8","uid":"u"}}}'`},
+		"the archive is known":   {change: func(c *v1alpha1.GaleraCluster) { c.Status.Restore = &v1alpha1.RestoreStatus{} }},
+		"it has everything":      {change: func(c *v1alpha1.GaleraCluster) { c.Status.Replication.Applied = "0-1-9" }},
+		"what it has is unknown": {change: func(c *v1alpha1.GaleraCluster) { c.Status.Replication.Applied = "" }},
+		"it accepts writes": {change: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Replication.Role = v1alpha1.RoleIndependent
+		}},
+	} {
+		in := healthy()
+		c := in.Facts.Cluster
+		c.Namespace, c.Name, c.UID, c.Status.ClusterUUID = "site", "n", "u", "6b4c1a52-0000-11f0-a000-000000000001"
+		c.Spec.ReplicaOf, c.Spec.Cutover = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: "u"}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: "0-1-8",
+			AcceptsAfter: "0-1-9"}
+		if tc.change != nil {
+			tc.change(c)
+		}
+		reason := ""
+		if tc.says != "" {
+			reason = v1alpha1.ReasonPromotionUnrecorded
+		}
+		reports(t, name, promotionRefused(in), reason, tc.says)
+	}
+}
+
 // TestAcceptsAfter: once a cluster takes over, nodes may accept writes: it does so whatever becomes of the record, for
 // that very transaction.
 func TestAcceptsAfter(t *testing.T) {

@@ -69,3 +69,19 @@ func orphaned(c *v1alpha1.GaleraCluster) *validate.Problem {
 		"Or have the other one go on (spec.overrulesPromotion there), and create this one anew", r.Promotion.GTID,
 		patchCutover(c, fmt.Sprintf(`"gtid":"%s","uid":"%s"`, r.Promotion.GTID, v1alpha1.RequestUID(c)))))
 }
+
+// cutOff reports a cluster that takes over after a transaction which it has not applied, and that has lost the name of
+// the archive to get that from: NAME-source goes on as it is, and where the archive continues in another line of
+// history, it is not given that.
+func cutOff(c *v1alpha1.GaleraCluster) *validate.Problem {
+	r := c.Status.Replication
+	if c.Spec.ReplicaOf == nil || r == nil || r.Role != v1alpha1.RoleFollower || c.Status.Restore != nil ||
+		c.Status.ClusterUUID == "" || c.Spec.Cutover.WithoutRecord || r.Applied == "" ||
+		reachable(c.Spec.Cutover.GTID, &v1alpha1.ReplicationStatus{Applied: r.Applied}) {
+		return nil
+	}
+	return blocking(v1alpha1.ReasonPromotionUnrecorded, fmt.Sprintf("this cluster takes over after %s, and has applied %s. "+
+		"Its status was lost, with which archive it has followed (status.restore), so that it may not get the rest. Neither "+
+		"this cluster nor the other one accepts writes. Wait while status.replication.applied goes on%s",
+		c.Spec.Cutover.GTID, r.Applied, withApplied(c)))
+}

@@ -123,4 +123,7 @@ var regressions = map[string]schedule{
 	"a site is recorded with a transaction, loses its status, and is to take over with another one": {2, []event{
 		{18, 585, 72}, {6, 786, 18}, {20, 611, 98}, {21, 649, 220}, {0, 326, 171}, {15, 615, 191}, {10, 981, 665},
 		{4, 385, 353}, {18, 72, 847}}},
+	"a site that takes over loses its status, and the archive goes on in another line of history": {2, []event{
+		{doWrite, 650, 964}, {doRecover, 0, 321}, {doRound, 670, 321}, {doPerson, 932, acceptsLoss}, {doRound, 86, 911},
+		{doMishap, 41, 10}}},
 }
