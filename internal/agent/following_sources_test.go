@@ -123,6 +123,22 @@ func (s *following) awaitSourceOf(i int, host string) {
 	})
 }
 
+// toFollow are nodes that are to follow a source, which does not run yet.
+func toFollow(t *testing.T, replicas int, series string) *following {
+	t.Helper()
+	s := &following{T: t, world: newWorld(t, replicas, nil)}
+	s.source = s.world.network + "-source"
+	for _, n := range s.world.nodes {
+		n.image = series
+		n.mount("source", map[string][]byte{"username": []byte("channel"), "password": []byte(channelPassword + "\n")})
+	}
+	s.world.publishConfig(func(c *agentapi.NodeConfig) {
+		c.Follow = &agentapi.Follow{Host: s.source, Port: 3306, Plain: true, ServerID: 1 << 20}
+		c.Settings["sync_binlog"] = "1"
+	})
+	return s
+}
+
 // runServer runs a plain server with a binary log.
 func (s *following) runServer(name, series, options string) {
 	s.Helper()

@@ -9,7 +9,7 @@ import (
 )
 
 // TestStoredColumn: a STORED generated column that the new server computes otherwise than the source has stored is
-// named, with what to do, and the copy is not taken. What is told to do is enough.
+// named, with what to do, and the copy is not taken. The remedy that it names is enough.
 func TestStoredColumn(t *testing.T) {
 	for _, series := range []string{"10.11", "11.8"} {
 		t.Run(series, func(t *testing.T) {

@@ -73,7 +73,7 @@ func TestNotObeyed(t *testing.T) {
 }
 
 // TestAcceptsAfterAServer: once the nodes of a cluster are to accept writes, that is not taken back: also where the
-// cutover has no uid, or loses it. While they are removed they are not told.
+// cutover has no uid, or loses it. While they are removed they are not given that.
 func TestAcceptsAfterAServer(t *testing.T) {
 	in := healthy()
 	c := in.Facts.Cluster

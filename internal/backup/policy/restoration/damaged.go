@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// maxDamaged bounds how many damaged backups a Job is told of, the latest ones: they are in its environment.
+// maxDamaged bounds how many damaged backups a Job is given, the latest ones: they are in its environment.
 const maxDamaged = 300
 
 // broken are the known backups that a test has found damaged, or what they add to, the latest first.

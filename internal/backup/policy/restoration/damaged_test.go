@@ -23,7 +23,7 @@ func addsTo(b v1alpha1.GaleraBackup, base string) v1alpha1.GaleraBackup {
 	return b
 }
 
-// TestDamaged: a Job that looks for a backup is told which ones tests have found damaged where it looks, and what adds
+// TestDamaged: a Job that looks for a backup is given those that tests have found damaged where it looks, and what adds
 // to them.
 func TestDamaged(t *testing.T) {
 	const dir = "demo/shop/x"
