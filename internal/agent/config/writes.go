@@ -14,7 +14,7 @@ func (r *Manager) takeWrites(published agentapi.NodeConfig) error {
 	if output.ReadOnly() == r.Output.ReadOnly() {
 		return nil
 	}
-	if err := r.write(output); err != nil { // the running server is told all the same
+	if err := r.write(output); err != nil { // the running server gets it all the same
 		return err
 	}
 	r.Output = output

@@ -99,7 +99,7 @@ func TestWritesDoNotWaitForACheck(t *testing.T) {
 	}
 }
 
-// TestWritesThatAreNotWritten: an option file that cannot be written is a problem, and the running server is told all
+// TestWritesThatAreNotWritten: an option file that cannot be written is a problem, and the running server gets it all
 // the same. It is written later.
 func TestWritesThatAreNotWritten(t *testing.T) {
 	c := configure(t)

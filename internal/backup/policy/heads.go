@@ -46,7 +46,7 @@ func (h Heads) search(from, to int, holds func(binlog.Head) bool) int {
 	return from
 }
 
-// chains passes on each chain, the last one first, until it is told to stop: the indices of its first segment and of
+// chains passes on each chain, the last one first, until that returns false: the indices of its first segment and of
 // the one after its last, and the head of its last one that can be read. They go back to an index.
 func (h Heads) chains(to int, do func(first, end int, last binlog.Head) (more bool)) {
 	for end := h.len(); end > to; {
