@@ -22,7 +22,8 @@ type Follow struct {
 	// Until is the source's last position, as GTIDs. A node that has applied it accepts writes from then on. It is ""
 	// while the cluster follows.
 	Until string `json:"until,omitempty"`
-	// Ended reports whether all nodes have accepted writes after Until: that goes on, also if another server has written it.
+	// Ended reports whether all nodes have accepted writes after Until: that goes on, also if another server has written
+	// it.
 	Ended bool `json:"ended,omitempty"`
 	// Hold stops the channel for a comparison with the source: HoldNow where it is, a position once that is applied. It
 	// counts until HoldEnds, and not together with Until.

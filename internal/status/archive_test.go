@@ -23,6 +23,7 @@ func TestFollowedArchive(t *testing.T) {
 		channel *agentapi.ChannelState
 		message string
 		cutover bool
+		token   bool
 		open    bool
 		want    string
 		stalled string
@@ -38,6 +39,8 @@ func TestFollowedArchive(t *testing.T) {
 				"set spec.cutover.gtid to 0-1-7", "and spec.cutover.uid to i"}},
 		"is refused during a cutover": {channel: &refused, cutover: true, want: "False ChannelStopped",
 			stalled: v1alpha1.ReasonArchiveRefused, says: []string{"set spec.cutover.gtid to 0-1-7"}},
+		"is refused after a token": {channel: &refused, cutover: true, token: true, want: "False ChannelStopped",
+			stalled: v1alpha1.ReasonArchiveRefused, says: []string{"kubectl galera switch-site shop -n prod --back"}},
 		"is refused, and a node accepts writes": {channel: &refused, cutover: true, open: true, want: "False ChannelStopped"},
 		"another error of the program": {channel: &agentapi.ChannelState{ErrorNumber: 1236,
 			Error: "Got fatal error 1236: 'files have been purged'"}, want: "False ChannelStopped"},
@@ -54,6 +57,9 @@ func TestFollowedArchive(t *testing.T) {
 				SecondsBehind: new(int64(77))}}
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+		}
+		if tc.token {
+			c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 1, GTID: "0-1-9"}
 		}
 		for i, m := range in.Snapshot.Members {
 			seen := in.Seen[m.Name]

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -298,7 +299,11 @@ func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
 	}
 	text := fmt.Sprintf("%s does not go on from %s: %s. ", c.FollowedName(), f.applied, clip(strings.TrimRight(why, "'. "),
 		300))
-	if c.Spec.Cutover != nil {
+	switch to, of := c.Spec.Cutover, c.Spec.ReplicaOf.Cluster; {
+	case to != nil && to.Token != nil:
+		return text + fmt.Sprintf("Have the other cluster go on (kubectl galera switch-site %s -n %s --back), then delete this "+
+			"one, and create it anew without spec.cutover", cmp.Or(of.Name, c.Name), cmp.Or(of.Namespace, c.Namespace))
+	case to != nil:
 		return text + giveUp(c, f.applied)
 	}
 	return text + "Begin anew with a later backup: no application has written to this cluster. " + anew(c) +

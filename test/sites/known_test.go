@@ -126,4 +126,7 @@ var regressions = map[string]schedule{
 	"a site that takes over loses its status, and the archive goes on in another line of history": {2, []event{
 		{doWrite, 650, 964}, {doRecover, 0, 321}, {doRound, 670, 321}, {doPerson, 932, acceptsLoss}, {doRound, 86, 911},
 		{doMishap, 41, 10}}},
+	"a site has what the first one has lost, when it is to take over with a later token": {3, []event{{doWrite, 417, 378},
+		{doCatchUp, 792, 878}, {doChannel, 888, 424}, {doRecover, 0, 130}, {doPerson, 512, changes}, {doRound, 512, 971},
+		{doWrite, 792, 59}, {doWrite, 381, 321}, {doRound, 260, 66}, {doRound, 352, 348}, {doPerson, 374, gives}}},
 }

@@ -224,6 +224,7 @@ func (w *world) report(s *site, n *node) {
 			r.Following = &agentapi.Following{Applied: gtid(n.followed), ReadOnly: n.readOnly,
 				Reached: lifecycle.Includes(gtid(n.followed), f.Until)}
 			if s.source.refused && n == s.nodes[0] {
+				r.Channel = agentapi.TaskOn
 				r.Following.Channel = &agentapi.ChannelState{ErrorNumber: 1236, Error: task.Refused + "it is another one"}
 			}
 		}
