@@ -25,26 +25,19 @@ func TestFollowBack(t *testing.T) {
 				t.Skip("GALERA_SLOW is not set")
 			}
 			t.Parallel()
-			s := &following{T: t, world: newWorld(t, 2, nil)}
+			s := toFollow(t, 2, of.nodes)
 			s.certificates = filepath.Join(s.world.dir, "certificates")
 			check(t, os.MkdirAll(s.certificates, 0o755))
 			check(t, os.WriteFile(filepath.Join(s.certificates, "ca.crt"), s.world.root.pem, 0o644))
-			s.followsBack(of.source, of.nodes)
+			s.followsBack(of.source)
 		})
 	}
 }
 
-func (s *following) followsBack(source, series string) {
+func (s *following) followsBack(source string) {
 	w := s.world
-	for _, n := range w.nodes {
-		n.image = series
-		n.mount("source", map[string][]byte{"username": []byte("channel"), "password": []byte(channelPassword)})
-	}
 	s.startSource(source)
-	w.publishConfig(func(c *agentapi.NodeConfig) {
-		c.Follow = &agentapi.Follow{Host: s.source, Port: 3306, Plain: true, ServerID: 1 << 20}
-		c.Settings["sync_binlog"] = "1"
-	})
+	w.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["sync_binlog"] = "1" })
 	s.form()
 	s.primary(0)
 	s.runsOn(0)
