@@ -84,9 +84,8 @@ type copier struct {
 	snapshot       *snapshot
 	inventory      Inventory
 	// earlier are the sequences before the snapshot: no snapshot has what they were then.
-	earlier []Sequence
-	// altered is how many ALTER TABLE statements the source had begun before the snapshot.
-	altered   string
+	earlier   []Sequence
+	reader    reader
 	leftOut   []string
 	pace      pace
 	parts     []part
@@ -107,7 +106,8 @@ type copier struct {
 // compared with the source at that moment.
 func Copy(ctx context.Context, source, target *sql.DB, o Options) (Report, error) {
 	o.Connections = max(1, o.Connections)
-	c := &copier{Options: o, source: source, target: target, pace: newPace(o.Rate)}
+	c := &copier{Options: o, source: source, target: target, pace: newPace(o.Rate),
+		reader: reader{only: o.Only}}
 	if err := c.findBudget(ctx); err != nil {
 		return Report{}, err
 	}
@@ -166,7 +166,7 @@ func (c *copier) begin(ctx context.Context) error {
 		return SourceError{fmt.Errorf("it has no database %s", strings.Join(missing, ", "))}
 	}
 	for range definitionTries {
-		before, err := c.settled(ctx, conn, databases)
+		before, err := c.reader.settled(ctx, conn, databases)
 		if err != nil {
 			return ofSource("reading the definitions", err)
 		}
@@ -174,7 +174,7 @@ func (c *copier) begin(ctx context.Context) error {
 			return err
 		}
 		if err = c.snapshot.of(ctx, conn); err == nil {
-			c.inventory, err = c.read(ctx, conn, databases)
+			c.inventory, err = c.reader.read(ctx, conn, databases)
 		}
 		if err != nil {
 			c.snapshot.close()
@@ -192,15 +192,6 @@ func (c *copier) begin(ctx context.Context) error {
 		}
 	}
 	return SourceError{fmt.Errorf("%w each time that a copy was begun", ErrChanged)}
-}
-
-// read reads the definitions of what is copied.
-func (c *copier) read(ctx context.Context, conn *sql.Conn, databases []string) (Inventory, error) {
-	inv, err := readInventory(ctx, conn, databases)
-	if err == nil && c.Only != nil {
-		inv = inv.only(*c.Only)
-	}
-	return inv, err
 }
 
 // rename gives the tables the names that they have in the target.

@@ -36,11 +36,11 @@ func (c *copier) created(ctx context.Context) error {
 }
 
 // loaded reports that it cannot any more: what comes now would be in the way of rows that are copied, as triggers are.
-func (c *copier) loaded(context.Context) error {
-	if c.Loaded == nil {
+func (o Options) loaded(context.Context) error {
+	if o.Loaded == nil {
 		return nil
 	}
-	return c.Loaded()
+	return o.Loaded()
 }
 
 // counted is how far AUTO_INCREMENT has counted in a table, in its definition.

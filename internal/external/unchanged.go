@@ -14,14 +14,21 @@ const settleTries = 30
 // carried out, or waits for its tables: BACKUP STAGE waits for it.
 const altering = "SELECT variable_value FROM information_schema.GLOBAL_STATUS WHERE variable_name = 'COM_ALTER_TABLE'"
 
+// reader reads the definitions of what is copied, and notices tables that are no longer the ones it has read.
+type reader struct {
+	only *Only
+	// altered is the value of altering when the definitions were read.
+	altered string
+}
+
 // settled reads the definitions once no table was created, renamed or altered within the seconds before: whatever
 // happens to one from then on gives it another time.
-func (c *copier) settled(ctx context.Context, conn *sql.Conn, databases []string) (Inventory, error) {
+func (r *reader) settled(ctx context.Context, conn *sql.Conn, databases []string) (Inventory, error) {
 	for try := 1; ; try++ {
-		if err := conn.QueryRowContext(ctx, altering).Scan(&c.altered); err != nil {
+		if err := conn.QueryRowContext(ctx, altering).Scan(&r.altered); err != nil {
 			return Inventory{}, err
 		}
-		inv, err := c.read(ctx, conn, databases)
+		inv, err := r.read(ctx, conn, databases)
 		name := inv.unsettled()
 		switch {
 		case err != nil || name == "":
@@ -35,6 +42,15 @@ func (c *copier) settled(ctx context.Context, conn *sql.Conn, databases []string
 		case <-time.After(snapshotPause):
 		}
 	}
+}
+
+// read reads the definitions of what is copied.
+func (r *reader) read(ctx context.Context, conn *sql.Conn, databases []string) (Inventory, error) {
+	inv, err := readInventory(ctx, conn, databases)
+	if err == nil && r.only != nil {
+		inv = inv.only(*r.only)
+	}
+	return inv, err
 }
 
 // unsettled names a table that was created, renamed or altered just now, "" if none was.
@@ -77,7 +93,7 @@ func (c *copier) unchanged(ctx context.Context) error {
 	if err := c.snapshot.of(ctx, conn); err != nil {
 		return ofSource("reading the definitions", err)
 	}
-	what, err := c.changedSince(ctx, conn)
+	what, err := c.reader.changed(ctx, conn, c.inventory)
 	switch {
 	case err != nil:
 		return ofSource("reading the definitions", err)
@@ -87,10 +103,10 @@ func (c *copier) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// changedSince names what has changed since the snapshot, "" if nothing has.
-func (c *copier) changedSince(ctx context.Context, conn *sql.Conn) (string, error) {
+// changed names what is no longer as it was read before the snapshot that an inventory is of, "" if all is.
+func (r *reader) changed(ctx context.Context, conn *sql.Conn, of Inventory) (string, error) {
 	var databases []string
-	for _, d := range c.inventory.Databases {
+	for _, d := range of.Databases {
 		databases = append(databases, d.Database)
 	}
 	if len(databases) == 0 {
@@ -104,11 +120,11 @@ func (c *copier) changedSince(ctx context.Context, conn *sql.Conn) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if name := c.inventory.exchanged(now); name != "" {
+	if name := of.exchanged(now); name != "" {
 		return name, nil
 	}
 	var altered string
-	if err := conn.QueryRowContext(ctx, altering).Scan(&altered); err != nil || altered == c.altered {
+	if err := conn.QueryRowContext(ctx, altering).Scan(&altered); err != nil || altered == r.altered {
 		return "", err
 	}
 	var partitioned string

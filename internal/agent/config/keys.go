@@ -94,10 +94,10 @@ func (r *Manager) KeysForStart() map[string]string {
 	return r.Node.AtRest.Keys
 }
 
-// keysMissing is why mariadbd cannot be started for want of its keys, nil when it can.
-func (r *Manager) keysMissing() *agentapi.Failure {
-	if r.keys.usable || r.keys.optional || r.keys.problem == "" {
+// missing is why mariadbd cannot be started for want of its keys, nil when it can.
+func (k keyFiles) missing() *agentapi.Failure {
+	if k.usable || k.optional || k.problem == "" {
 		return nil
 	}
-	return &agentapi.Failure{Reason: agentapi.FailureKeys, Message: r.keys.problem}
+	return &agentapi.Failure{Reason: agentapi.FailureKeys, Message: k.problem}
 }

@@ -68,8 +68,8 @@ func TestUsableAtRest(t *testing.T) {
 		if can != c.starts || atRestMode(a) != c.mode || tables != c.tables {
 			t.Errorf("%s: starts %v, mode %q, innodb_encrypt_tables %q", name, can, atRestMode(a), tables)
 		}
-		if (m.keysMissing() == nil) != c.starts {
-			t.Errorf("%s: %+v", name, m.keysMissing())
+		if (m.keys.missing() == nil) != c.starts {
+			t.Errorf("%s: %+v", name, m.keys.missing())
 		}
 		m.Node, m.places, m.run.Output.AtRest = &agentapi.NodeConfig{AtRest: a}, p, c.mode
 		keys, algorithm, err := m.ServerKeys()

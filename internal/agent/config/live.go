@@ -26,7 +26,7 @@ type Run struct {
 
 // live is how far the settings have got that a running server takes over.
 type live struct {
-	tried string // configuration whose live settings were set last
+	tried string // configuration and process whose live settings were set last
 	busy  bool
 }
 
@@ -50,7 +50,7 @@ func (r *Manager) Running() Run { return r.run }
 
 // SetLive gives a server that serves the settings it can take over without a restart.
 func (r *Manager) SetLive() {
-	key := r.liveKey()
+	key := fmt.Sprint(r.run.Output.Hash, r.Output.Hash, r.Output.Live, r.run.pid)
 	if r.live.busy || r.Node == nil || r.live.tried == key {
 		return
 	}
@@ -79,9 +79,4 @@ func (r *Manager) SetLive() {
 			r.events.Applied()
 		})
 	}()
-}
-
-// liveKey changes when live settings have to be set again.
-func (r *Manager) liveKey() string {
-	return fmt.Sprint(r.run.Output.Hash, r.Output.Hash, r.Output.Live, r.run.pid)
 }

@@ -175,8 +175,8 @@ func (r *Manager) Identity() agentapi.Identity {
 // Missing is why there is no configuration, nil when there is one.
 func (r *Manager) Missing() *agentapi.Failure {
 	switch {
-	case r.keysMissing() != nil:
-		return r.keysMissing()
+	case r.keys.missing() != nil:
+		return r.keys.missing()
 	case r.Node != nil:
 		return nil
 	case r.problem != "":
