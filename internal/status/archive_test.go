@@ -23,6 +23,7 @@ func TestFollowedArchive(t *testing.T) {
 		channel *agentapi.ChannelState
 		message string
 		cutover bool
+		uid     string
 		token   bool
 		open    bool
 		want    string
@@ -39,6 +40,8 @@ func TestFollowedArchive(t *testing.T) {
 				"set spec.cutover.gtid to 0-1-7", "and spec.cutover.uid to i"}},
 		"is refused during a cutover": {channel: &refused, cutover: true, want: "False ChannelStopped",
 			stalled: v1alpha1.ReasonArchiveRefused, says: []string{"set spec.cutover.gtid to 0-1-7"}},
+		"is refused with another one's cutover": {channel: &refused, cutover: true, uid: "x", want: "False ChannelStopped",
+			stalled: v1alpha1.ReasonArchiveRefused, says: []string{"create this one anew without spec.cutover"}},
 		"is refused after a token": {channel: &refused, cutover: true, token: true, want: "False ChannelStopped",
 			stalled: v1alpha1.ReasonArchiveRefused, says: []string{"kubectl galera switch-site shop -n prod --back"}},
 		"is refused, and a node accepts writes": {channel: &refused, cutover: true, open: true, want: "False ChannelStopped"},
@@ -56,7 +59,7 @@ func TestFollowedArchive(t *testing.T) {
 			Stream: &v1alpha1.FollowedStream{Endpoint: "db:3306", Connected: name == "follows",
 				SecondsBehind: new(int64(77))}}
 		if tc.cutover {
-			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: tc.uid}
 		}
 		if tc.token {
 			c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 1, GTID: "0-1-9"}

@@ -27,9 +27,9 @@ type followedFacts struct {
 	// held is where all nodes hold the channel, "" while one does not.
 	held string
 	// open are the nodes that accept writes, missing those that do not yet, or report nothing. reached reports whether
-	// one of those has applied everything.
-	open, missing []string
-	reached       bool
+	// one of those has applied everything, diverged those of them that have done so by what another server has written.
+	open, missing, diverged []string
+	reached                 bool
 	// ends is how often the channel has ended a server where the nodes are.
 	ends int
 }
@@ -57,6 +57,10 @@ func followedOf(in Input) (f followedFacts) {
 		} else {
 			f.missing = append(f.missing, m.Name)
 			f.reached = f.reached || r.Following.Reached
+			if to := in.cluster().Spec.Cutover; to != nil && r.Following.Reached &&
+				binlog.Diverged(r.Following.Applied, to.GTID) {
+				f.diverged = append(f.diverged, m.Name)
+			}
 		}
 	}
 	for _, m := range in.Snapshot.Members {
@@ -277,6 +281,9 @@ func channelProblem(in Input) *validate.Problem {
 	if c.TakesOver() && len(f.open) == 0 && binlog.Diverged(f.applied, c.Spec.Cutover.GTID) {
 		return blocking(v1alpha1.ReasonCutoverDiverged, diverged(c, f.applied)+". No node accepts writes"+withApplied(c))
 	}
+	if c.TakesOver() && len(f.open) > 0 && len(f.diverged) > 0 {
+		return blocking(v1alpha1.ReasonCutoverDiverged, divergedOpen(c, f))
+	}
 	if why := archiveRefuses(c, f); why != "" {
 		return blocking(v1alpha1.ReasonArchiveRefused, why)
 	}
@@ -285,6 +292,17 @@ func channelProblem(in Input) *validate.Problem {
 		return blocking(v1alpha1.ReasonSourcePurged, purged(c, source, f.of.Applied))
 	}
 	return nil
+}
+
+// divergedOpen is what to do with a cluster of which only some nodes have accepted writes, as an earlier build had them
+// do. The writes of clients since then are nowhere else.
+func divergedOpen(c *v1alpha1.GaleraCluster, f followedFacts) string {
+	text := fmt.Sprintf("%s, which would lack what clients have written to this one. Nodes accept writes: %s; these do "+
+		"not, and will not by themselves: %s", diverged(c, f.applied), several(f.open), several(f.diverged))
+	if c.Spec.ReplicaOf != nil && !c.Spec.Cutover.WithoutRecord {
+		text += ". Where they are to go on with what there is, no node accepts writes until that is recorded in the store"
+	}
+	return text + withApplied(c)
 }
 
 // archiveRefuses is why the archive does not go on from where the cluster is, "" where it does, or may do so again.
@@ -300,6 +318,8 @@ func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
 	text := fmt.Sprintf("%s does not go on from %s: %s. ", c.FollowedName(), f.applied, clip(strings.TrimRight(why, "'. "),
 		300))
 	switch to, of := c.Spec.Cutover, c.Spec.ReplicaOf.Cluster; {
+	case to != nil && to.UID != "" && !c.TakesOver() && !c.OwnCutover():
+		return text + "To follow, create this one anew without spec.cutover" + withApplied(c)
 	case to != nil && to.Token != nil:
 		return text + fmt.Sprintf("Have the other cluster go on (kubectl galera switch-site %s -n %s --back), then delete this "+
 			"one, and create it anew without spec.cutover", cmp.Or(of.Name, c.Name), cmp.Or(of.Namespace, c.Namespace))
@@ -313,7 +333,7 @@ func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
 // giveUp names what ends a cutover where the cluster is.
 func giveUp(c *v1alpha1.GaleraCluster, applied string) string {
 	return fmt.Sprintf("To give up what is missing, set spec.cutover.gtid to %s, and spec.cutover.uid to %s, which is "+
-		"final", applied, v1alpha1.RequestUID(c))
+		"final%s", applied, v1alpha1.RequestUID(c), unlearned(c))
 }
 
 // purged names what can be done without what the source has deleted. A cluster that is being cut over may accept writes
@@ -325,8 +345,14 @@ func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
 		text += "Its alternatives are tried next, each for half a minute at least, again and again: wait until each has " +
 			"been tried. "
 	}
-	if c.Spec.Cutover != nil {
+	switch {
+	case c.TakesOver(), v1alpha1.HoldsAtCutover(c):
 		return text + giveUp(c, applied)
+	case c.Spec.Cutover != nil: // it may be another cluster's, and cannot be removed
+		return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and create "+
+			"the cluster anew, without spec.cutover, which is not obeyed; no application has written to this one. %s. "+
+			"If it is to take over now, with what it has: end the writes of %s, then: %s", anew(c), host,
+			patchCutover(c, ownFields(c, applied)))
 	}
 	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and have it "+
 		"copied again, to new volumes; no application has written to this cluster: kubectl annotate galeracluster %s -n %s "+

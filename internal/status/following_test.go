@@ -149,7 +149,9 @@ func TestChannelProblem(t *testing.T) {
 		channel  agentapi.ChannelState
 		role     string
 		cutover  bool
+		foreign  bool // spec.cutover is of another cluster
 		open     bool
+		closed   bool // a node has applied everything, and accepts no writes
 		emptying bool
 		others   []v1alpha1.ExternalHost
 		want     string
@@ -181,6 +183,17 @@ func TestChannelProblem(t *testing.T) {
 		"as above, and what there is is kept": {applied: "0-2-110", cutover: true, want: v1alpha1.ReasonCutoverDiverged,
 			says: `-p '{"spec":{"cutover":{"gtid":"0-2-110","uid":"u"}}}'`},
 		"as above, and a node accepts writes": {applied: "0-2-110", cutover: true, open: true},
+		"as above, and one does not": {applied: "0-2-110", cutover: true, open: true, closed: true,
+			want: v1alpha1.ReasonCutoverDiverged, says: "0-1-9, which would lack what clients have written to this one. " +
+				"Nodes accept writes: n-1; these do not, and will not by themselves: n-2. To take over with what it has: " +
+				`kubectl patch galeracluster shop -n demo --type=merge -p '{"spec":{"cutover":{"gtid":"0-2-110","uid":"u"}}}'`},
+		"a node accepts writes, and one is about to": {applied: "0-1-9", cutover: true, open: true, closed: true},
+		"the source has purged, and the cutover is another cluster's": {channel: purged, cutover: true, foreign: true,
+			want: v1alpha1.ReasonSourcePurged, says: "create the cluster anew, without spec.cutover, which is not " +
+				"obeyed; no application has written to this one. With its manifest at hand: kubectl delete"},
+		"as above, and this one is to take over": {channel: purged, cutover: true, foreign: true,
+			want: v1alpha1.ReasonSourcePurged, says: `end the writes of db, then: kubectl patch galeracluster shop -n demo ` +
+				`--type=merge -p '{"spec":{"cutover":{"gtid":"0-1-7","uid":"u","own":null}}}'`},
 		"as above, and it is independent": {applied: "0-2-110", cutover: true,
 			role: v1alpha1.RoleIndependent},
 		"another server has written, and it follows":       {applied: "0-2-110"},
@@ -206,10 +219,15 @@ func TestChannelProblem(t *testing.T) {
 			if i == 1 && tc.open {
 				seen.Report.Following.Reached, seen.Report.Following.ReadOnly = true, false
 			}
+			seen.Report.Following.Reached = seen.Report.Following.Reached || i == 2 && tc.closed
 			in.Seen[m.Name] = seen
 		}
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: string(c.UID)}
+		}
+		if tc.foreign {
+			c.Spec.Cutover.UID, c.Spec.Cutover.Own = "x", "7-7-3"
+			c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted}
 		}
 		if tc.emptying {
 			c.Status.Reseed = &v1alpha1.ReseedStatus{Phase: v1alpha1.ReseedEmptying}
@@ -222,7 +240,11 @@ func TestChannelProblem(t *testing.T) {
 		if v := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); v.Status == "True" {
 			got, says = v.Reason, v.Message
 		}
-		if got != tc.want || !strings.Contains(says, tc.says) || tc.cutover && strings.Contains(says, "delete ") {
+		if p := channelProblem(in); tc.foreign && got == v1alpha1.ReasonPromotionUnrecorded && p != nil { // that comes first
+			got, says = p.Reason, p.Message
+		}
+		if got != tc.want || !strings.Contains(says, tc.says) || tc.cutover && !tc.foreign &&
+			strings.Contains(says, "delete ") {
 			t.Errorf("%s: %q, want %q: %s", name, got, tc.want, says)
 		}
 	}

@@ -16,6 +16,7 @@ func TestNotObeyed(t *testing.T) {
 	)
 	for name, tc := range map[string]struct {
 		uid, has, after   string
+		own               string
 		lost, independent bool
 		unnamed           bool
 		says              []string
@@ -29,8 +30,14 @@ func TestNotObeyed(t *testing.T) {
 		"no one's, and it is there":            {has: "0-1-9", says: []string{patch, applied}},
 		"no one's, and the server has gone on": {has: "0-1-10", says: []string{"has no uid", applied}, without: patch},
 		"nothing is applied yet":               {says: []string{patch}},
-		"its status is lost": {has: "0-1-9", lost: true, says: []string{"status was lost", "more than 0-1-9", patch},
-			without: applied},
+		"its status is lost": {has: "0-1-9", lost: true, says: []string{"status was lost", "more than 0-1-9", patch,
+			"If it has not, delete it, and create it anew without spec.cutover"}, without: applied},
+		"another one's, whose status is lost": {uid: "x", own: "7-7-3", has: "0-1-9", lost: true,
+			says: []string{`"uid":"u","own":null}`, "If it has not, delete it"}},
+		"another one's, with what that one had": {uid: "x", own: "7-7-3", has: "0-1-5",
+			says: []string{`{"gtid":"APPLIED","uid":"u","own":null}`}},
+		"no one's, with what this one had, or another one": {own: "7-7-3", has: "0-1-5",
+			says: []string{patch, `{"gtid":"APPLIED","uid":"u","own":null}`}},
 		"its nodes accept writes":          {has: "0-1-9", after: "0-1-9"},
 		"it has taken over, without a uid": {has: "0-1-9", independent: true},
 		"its source is not named any more": {has: "0-1-9", unnamed: true},
@@ -42,7 +49,7 @@ func TestNotObeyed(t *testing.T) {
 		if tc.unnamed {
 			c.Spec.BootstrapFrom = nil
 		}
-		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: tc.uid}
+		c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9", UID: tc.uid, Own: tc.own}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: tc.has,
 			AcceptsAfter: tc.after}
 		if tc.independent {
@@ -63,7 +70,7 @@ func TestNotObeyed(t *testing.T) {
 		if c.TakesOver() == (p != nil) {
 			t.Errorf("%s: takes over: %v", name, c.TakesOver())
 		}
-		if tc.uid == "x" {
+		if tc.uid == "x" && !tc.lost {
 			v := following(in)
 			if v.reason != v1alpha1.ReasonChannelStarting {
 				t.Errorf("%s: %s: %s", name, v.reason, v.message)

@@ -86,8 +86,8 @@ func Recordable(c *v1alpha1.GaleraCluster) (ok bool, why string) {
 		return false, notObeyed(c)
 	}
 	if whose := foreign(c); whose != "" && to.UID == "" {
-		return false, fmt.Sprintf("%s. To follow, create this one anew without spec.cutover. If this one is to take over, "+
-			"once it has applied everything up to %s: %s", whose, to.GTID, patchCutover(c, uidField(c)))
+		return false, fmt.Sprintf("%s. To follow, create this one anew without spec.cutover%s. If this one is to take over, "+
+			"once it has applied everything up to %s: %s", whose, unlearned(c), to.GTID, patchCutover(c, ownFields(c, "")))
 	} else if whose != "" {
 		return false, whose + ". To follow, create it anew without spec.cutover" + withApplied(c)
 	}
@@ -149,10 +149,11 @@ func foreign(c *v1alpha1.GaleraCluster) string {
 // that it has goes on, and would change the message each time.
 func notObeyed(c *v1alpha1.GaleraCluster) string {
 	to, r, text, host := c.Spec.Cutover, c.Status.Replication, foreign(c), c.Followed().Host
-	own := patchCutover(c, uidField(c))
+	own := patchCutover(c, ownFields(c, ""))
 	if v1alpha1.HoldsAtCutover(c) && c.Status.ClusterUUID != "" {
 		return fmt.Sprintf("%s. Whether nodes have accepted writes is not known, as the cluster's status was lost: no node "+
-			"accepts any, or applies more than %s. If this cluster has taken over before: %s", text, to.GTID, own)
+			"accepts any, or applies more than %s. If this cluster has taken over before: %s. If it has not, delete it, and "+
+			"create it anew without spec.cutover", text, to.GTID, own)
 	}
 	text += ". The cluster goes on following, and no node accepts writes"
 	if to.UID == "" && (r == nil || !binlog.Beyond(r.Applied, to.GTID)) {
@@ -160,12 +161,40 @@ func notObeyed(c *v1alpha1.GaleraCluster) string {
 	}
 	return text + fmt.Sprintf(". To have it take over with what it has, end the writes of %s, wait until "+
 		"status.replication.applied is @@gtid_binlog_pos there, and write that for APPLIED: %s", host,
-		patchCutover(c, `"gtid":"APPLIED",`+uidField(c)))
+		patchCutover(c, ownFields(c, "APPLIED")))
 }
 
-// uidField is spec.cutover.uid as it has to be.
-func uidField(c *v1alpha1.GaleraCluster) string {
-	return fmt.Sprintf(`"uid":"%s"`, v1alpha1.RequestUID(c))
+// ownFields are what makes spec.cutover this cluster's, with its gtid, or with another one. What belongs to the cutover
+// of another cluster goes: its token, and where that one's own transactions were.
+func ownFields(c *v1alpha1.GaleraCluster, gtid string) string {
+	to, fields := c.Spec.Cutover, fmt.Sprintf(`"uid":"%s"`, v1alpha1.RequestUID(c))
+	if gtid != "" {
+		fields = fmt.Sprintf(`"gtid":"%s",%s`, gtid, fields)
+	}
+	if foreignOwn(c, gtid) {
+		fields += `,"own":null`
+	}
+	if gtid != "" && to.Token != nil {
+		fields += `,"token":null`
+	}
+	return fields
+}
+
+// foreignOwn reports whether spec.cutover.own is of another cluster, or may be: not where a person has a cutover
+// without a uid for this cluster's, as it is.
+func foreignOwn(c *v1alpha1.GaleraCluster, gtid string) bool {
+	to := c.Spec.Cutover
+	return to.Own != "" && !c.OwnCutover() && (gtid != "" || to.UID != "")
+}
+
+// unlearned is what follows where spec.cutover of another cluster becomes this one's, and nothing is recorded.
+func unlearned(c *v1alpha1.GaleraCluster) string {
+	if to := c.Spec.Cutover; c.Spec.ReplicaOf == nil || to == nil || !to.WithoutRecord || c.TakesOver() {
+		return ""
+	}
+	return ". If this one takes over, that is not recorded, as spec.cutover.withoutRecord has it, which cannot be taken " +
+		"back: the cluster that is followed does not learn of it, and goes on accepting writes. Make sure first that it " +
+		"accepts none any more, and never will"
 }
 
 // reachable reports whether the cluster has a position, or its archive does.
@@ -193,11 +222,7 @@ func withApplied(c *v1alpha1.GaleraCluster) string {
 	if r == nil || r.Applied == "" {
 		return ""
 	}
-	fields := fmt.Sprintf(`"gtid":"%s",%s`, r.Applied, uidField(c))
-	if c.Spec.Cutover.Token != nil {
-		fields += `,"token":null`
-	}
-	return ". To take over with what it has: " + patchCutover(c, fields)
+	return unlearned(c) + ". To take over with what it has: " + patchCutover(c, ownFields(c, r.Applied))
 }
 
 // patchCutover is a command that sets fields of spec.cutover.

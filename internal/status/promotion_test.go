@@ -130,6 +130,11 @@ func TestRecordable(t *testing.T) {
 			says: `with what it has: kubectl patch galeracluster n -n site --type=merge -p ` +
 				`'{"spec":{"cutover":{"gtid":"0-1-9","uid":"u"}}}'`},
 		"another one's, without a record": {gtid: "0-1-9", uid: "x", without: true, says: "without spec.cutover"},
+		"as above, and it has applied something": {gtid: "0-1-9", uid: "x", without: true, of: has("0-1-9", ""),
+			says: `goes on accepting writes. Make sure first that it accepts none any more, and never will. To take over with ` +
+				`what it has: kubectl`},
+		"no uid, without a record": {gtid: "0-1-9", without: true, of: has("0-1-9", ""),
+			says: `and never will. If this one is to take over, once it has applied everything up to 0-1-9: kubectl`},
 		"it has begun later": {gtid: "0-1-9", uid: "u", reached: "0-1-10", of: has("0-1-10", "0-1-10"),
 			says: "is from before 0-1-10"},
 		"it is of what it had followed before it was emptied": {gtid: "0-1-9", uid: "i", identity: "i", reached: "7-2-3",
@@ -139,8 +144,11 @@ func TestRecordable(t *testing.T) {
 		"it was there before it was emptied": {gtid: "7-2-5", uid: "u", identity: "i", reached: "7-2-3", without: true,
 			of: has("0-1-9,7-2-5", "7-2-5"), emptied: true, says: `of the time before this cluster has begun anew to follow ` +
 				`another one (spec.replicaOf.replaces), or of another cluster: its uid is "u", and status.identity is i. To ` +
-				`follow, create it anew without spec.cutover. To take over with what it has: kubectl patch galeracluster n -n ` +
-				`site --type=merge -p '{"spec":{"cutover":{"gtid":"0-1-9,7-2-5","uid":"i"}}}'`},
+				`follow, create it anew without spec.cutover. If this one takes over, that is not recorded, as ` +
+				`spec.cutover.withoutRecord has it, which cannot be taken back: the cluster that is followed does not learn of ` +
+				`it, and goes on accepting writes. Make sure first that it accepts none any more, and never will. To take over ` +
+				`with what it has: kubectl patch galeracluster n -n site --type=merge -p ` +
+				`'{"spec":{"cutover":{"gtid":"0-1-9,7-2-5","uid":"i"}}}'`},
 		"that it was emptied is forgotten": {gtid: "7-2-5", uid: "u", identity: "i", replaces: "4-bbbbbbbb", without: true,
 			of: has("0-1-9,7-2-5", "7-2-5"), says: "of the time before this cluster has begun anew"},
 		"a new one with such a manifest": {gtid: "7-2-5", uid: "u", identity: "u", replaces: "4-bbbbbbbb",
@@ -334,5 +342,12 @@ func TestTakingOverWithLess(t *testing.T) {
 	c.Spec.Cutover.Token = &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-9"}
 	if have := withApplied(c); !strings.Contains(have, `{"gtid":"0-1-8","uid":"","token":null}`) {
 		t.Error(have)
+	}
+	c.UID, c.Spec.ReplicaOf, c.Spec.Cutover.Own = "u", &v1alpha1.ReplicaOf{}, "7-7-3"
+	for uid, want := range map[string]string{"x": `{"gtid":"0-1-8","uid":"u","own":null,"token":null}`,
+		"u": `{"gtid":"0-1-8","uid":"u","token":null}`} { // its own stays: --back needs it
+		if c.Spec.Cutover.UID = uid; !strings.Contains(withApplied(c), want) {
+			t.Errorf("%s: %s", uid, withApplied(c))
+		}
 	}
 }

@@ -241,8 +241,10 @@ func notReseeded(asked string, f ReseedFacts) string {
 	case c.FromBackup() != nil:
 		return "the cluster began with a backup of the server (method: Backup), which would be at the same position again: " +
 			"create the cluster anew with a later backup"
-	case c.Spec.Cutover != nil, role == v1alpha1.RoleIndependent:
+	case c.TakesOver(), v1alpha1.HoldsAtCutover(c), role == v1alpha1.RoleIndependent:
 		return "the cluster is cut over, or being cut over: clients may have written to it"
+	case c.Spec.Cutover != nil: // it cannot be removed
+		return "spec.cutover is not obeyed, and cannot be removed: create the cluster anew, without it"
 	case c.Status.ClusterUUID == "", role != v1alpha1.RoleFollower:
 		return "the cluster has not followed its source yet"
 	case c.Spec.Hibernate:

@@ -67,6 +67,14 @@ func TestReseedIsAsked(t *testing.T) {
 		"it is being cut over": {asked: "always@1700000000", says: "clients may have written", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
 		}},
+		"its cutover is another one's": {asked: "always@1700000000", says: "anew, without it", edit: func(f *ReseedFacts) {
+			f.Cluster.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: "x"}
+			f.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted}
+		}},
+		"as above, and its nodes may have accepted writes": {asked: "always@1700000000", says: "clients may have written",
+			edit: func(f *ReseedFacts) {
+				f.Cluster.Spec.Cutover, f.Cluster.Status.Restore = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: "x"}, nil
+			}},
 		"it follows an archive": {asked: "always@1700000000", says: "follows no server", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.BootstrapFrom, f.Cluster.Spec.ReplicaOf = nil, &v1alpha1.ReplicaOf{}
 		}},
