@@ -194,6 +194,9 @@ func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, 
 		s.Find = task.Find{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum}
 	} else {
 		name, s.Find = store.Name, task.Find{Dir: restoration.DirectoryOf(store, c.Namespace, c.Name), ID: store.ID}
+		if field != "spec.replicaOf" { // which begins with the newest backup
+			s.Find.IDField = field + ".store.id"
+		}
 	}
 	s.Store, p, err = storeOf(ctx, kube, c.Namespace, name, field)
 	if p.Reason == "" && err == nil {

@@ -86,6 +86,12 @@ func TestStoredDamaged(t *testing.T) {
 	if err != nil || len(found.Find.Damaged) != 1 || found.Find.Damaged[0] != "demo/shop/1/i2" {
 		t.Errorf("by the store: %+v, %v", found, err)
 	}
+	if found.Find.IDField != "spec.from.store.id" {
+		t.Errorf("messages name the field %q", found.Find.IDField)
+	}
+	if s, _, err := Stored(t.Context(), kube, into, nil, from, "spec.replicaOf"); err != nil || s.Find.IDField != "" {
+		t.Errorf("replicaOf has no field %q, %v", s.Find.IDField, err)
+	}
 	found, _, err = Stored(t.Context(), kube, into, &v1alpha1.LocalName{Name: "b2"}, nil, "spec.from")
 	if err != nil || len(found.Find.Damaged) != 0 || found.Caution("demo/shop/1", "i2", false) == "" {
 		t.Errorf("by name: %+v, %v", found, err)

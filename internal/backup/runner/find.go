@@ -53,15 +53,14 @@ func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *ta
 	if err != nil {
 		return "", nil, err
 	}
-	left := knownDamaged(all, t)
-	if len(found) == 0 && len(left) > 0 {
-		return "", nil, fatal(task.ReasonBackupDamaged, fmt.Errorf("the store has no other backup below %q: %w", t.Dir,
-			leftOut(left)))
+	cause, left := leftOut(all, t)
+	if len(found) == 0 && left != nil {
+		return "", nil, fatal(cause, fmt.Errorf("no other backup is known below %q: %w", t.Dir, left))
 	}
 	if t.Target != nil {
 		base, r, err := target(ctx, bucket, t, found)
-		if reason, _ := explain(err); reason == task.ReasonPointInTimeUnavailable && len(left) > 0 {
-			err = fatal(reason, fmt.Errorf("%w; %w", err, leftOut(left)))
+		if reason, _ := explain(err); reason == task.ReasonPointInTimeUnavailable && left != nil {
+			err = fatal(reason, fmt.Errorf("%w; %w", err, left))
 		}
 		return base, r, err
 	}

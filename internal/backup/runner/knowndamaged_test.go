@@ -41,7 +41,10 @@ func TestKnownDamaged(t *testing.T) {
 		"the one that is named":  {task.Find{ID: "b2", Damaged: in("b2"), Target: latest}, "b2", "", ""},
 		"all": {task.Find{Damaged: in("b1", "b2")}, "", task.ReasonBackupDamaged,
 			archiveOf + "/b2, " + archiveOf + "/b1 damaged"},
-		"all, to a point": {task.Find{Damaged: in("b1", "b2"), Target: latest}, "", task.ReasonBackupDamaged, "set id"},
+		"all, to a point": {task.Find{Damaged: in("b1", "b2"), Target: latest, IDField: "spec.from.store.id"}, "",
+			task.ReasonBackupDamaged, "set spec.from.store.id to"},
+		"all, and no field": {task.Find{Damaged: in("b1", "b2"), Target: latest}, "", task.ReasonBackupDamaged,
+			"Make another backup"},
 		"none leads to the point": {task.Find{Damaged: in("b2"), Target: early}, "", task.ReasonPointInTimeUnavailable,
 			"a test has found " + archiveOf + "/b2 damaged"},
 	} {

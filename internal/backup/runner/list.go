@@ -209,13 +209,12 @@ func pick(found []place, t task.Find) ([]place, error) {
 				t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
 	}
 	if t.ID == "" {
-		found = withoutOrphans(exclude(found, knownDamaged(found, t)), t.Target != nil)
+		found = withoutOrphans(exclude(found, slices.Concat(knownDamaged(found, t), notGiven(found, t))), t.Target != nil)
 	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
-			return nil, fatal(p.reason(),
-				fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): "+
-					"set id to the backup to restore", path.Join(p.dir, p.id), p.broken))
+			return nil, fatal(p.reason(), fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): %s",
+				p.path(), p.broken, p.wayOn(t)))
 		}
 	}
 	return found, nil
@@ -227,6 +226,17 @@ func (p place) reason() string {
 		return task.ReasonStoreRefused
 	}
 	return task.ReasonBackupDamaged
+}
+
+// wayOn is what to do about a backup that cannot be read, and that nothing rules out.
+func (p place) wayOn(t task.Find) string {
+	switch {
+	case t.IDField != "":
+		return "set " + t.IDField + " to the backup to restore"
+	case p.refused:
+		return "make the object readable, or remove the directory of the backup"
+	}
+	return "put a good copy of its manifest there, or remove the directory of the backup"
 }
 
 // withoutOrphans leaves out increments without their bases that are not the latest backup: before a point in time, an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -83,12 +84,20 @@ func TestARefusalIsNoAnswer(t *testing.T) {
 			return do(f, ctx)
 		}
 	}
+	// To the end of an archive another backup leads, too: of each directory the manifest may be refused.
+	leads := map[string]int{"the end of an archive": 3}
 	for name, c := range map[string]struct {
 		of *store.Bucket
 		do func(context.Context, *store.Bucket) error
 	}{
-		"the latest backup":     {archive, find(task.Find{Dir: "demo/shop"})},
-		"the end of an archive": {archive, find(task.Find{Dir: "demo/shop", Target: &binlog.Target{Latest: true}})},
+		"the latest backup": {archive, find(task.Find{Dir: "demo/shop"})},
+		"the end of an archive": {archive, func(ctx context.Context, b *store.Bucket) error {
+			_, r, err := locate(ctx, b, task.Find{Dir: "demo/shop", Target: &binlog.Target{Latest: true}})
+			if err == nil && r.To != 6 {
+				err = fmt.Errorf("the archive ends with the segment %d", r.To)
+			}
+			return err
+		}},
 		"a point of one backup": {archive, find(task.Find{Dir: archiveOf, ID: "b1", Target: &binlog.Target{Latest: true}})},
 		"the test of an archive": {archive, func(ctx context.Context, b *store.Bucket) error {
 			_, err := checkArchive(ctx, b, archiveOf, baseManifest("b2", "0-1-6"))
@@ -145,13 +154,19 @@ func TestARefusalIsNoAnswer(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = bucket.Close()
+		led := 0
 		for n, all := int64(1), count.Load(); n <= all; n++ {
 			bucket, _ := refusing(t, c.of, n)
 			err := c.do(t.Context(), bucket)
-			if reason, _ := explain(err); reason != task.ReasonStoreRefused {
+			if reason, _ := explain(err); err == nil && led < leads[name] {
+				led++
+			} else if reason != task.ReasonStoreRefused {
 				t.Errorf("%s: the request %d of %d is refused: %v", name, n, all, err)
 			}
 			_ = bucket.Close()
+		}
+		if led != leads[name] {
+			t.Errorf("%s: %d refusals keep nothing from being found, want %d", name, led, leads[name])
 		}
 	}
 }

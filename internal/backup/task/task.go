@@ -143,6 +143,8 @@ type Find struct {
 	// Dir is a directory of the store, ID the backup's; "" for the latest below Dir.
 	Dir string `json:"dir"`
 	ID  string `json:"id,omitempty"`
+	// IDField is the field that ID is given in, for messages; "" where none names a backup (spec.replicaOf).
+	IDField string `json:"idField,omitempty"`
 	// Checksum is that of its manifest, "" if it is not on record.
 	Checksum string `json:"checksum,omitempty"`
 	// Target is the point in time to restore, nil for the backup itself. Without an ID the latest backup before it is
