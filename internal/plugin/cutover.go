@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -32,10 +33,10 @@ func (e cutovers) command() *cobra.Command {
 			"that the server has written.\n\nThe command waits until the cluster is at most a second behind, makes the server " +
 			"read-only if the account of credentialsSecretRef may, and otherwise waits until you have. It then writes the " +
 			"server's last " +
-			"position to spec.cutover. Each node accepts writes as soon as it has applied everything up to there. Until " +
-			"spec.cutover is sent, a failure makes the server writable again; afterwards nothing is taken back. A command " +
-			"that was interrupted can be run again.\n\nBefore that, all tables of each node are compared with the server at " +
-			"one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and ends the " +
+			"position to spec.cutover. Each node accepts writes as soon as it has applied everything up to there. While " +
+			"spec.cutover is known not to be set, a failure makes the server writable again; afterwards nothing is taken " +
+			"back. A command that was interrupted can be run again.\n\nBefore that, all tables of each node are compared with " +
+			"the server at one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and ends the " +
 			"command. The connections to the server, and to the nodes by port-forwards as root, are made from this machine." +
 			"\n\n" + archiveCutover + "\n\n" + backHelp,
 		Example: "  kubectl galera cutover shop\n  kubectl galera cutover shop --back --back-host=shop.example.com",
@@ -168,7 +169,8 @@ func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster, at v1al
 	return server.Open()
 }
 
-// begin ends the writes of the source, and records its last position. Until that is recorded, an error undoes it.
+// begin ends the writes of the source, and records its last position. An error undoes it where that is known not to be
+// recorded.
 func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, at v1alpha1.ExternalHost,
 	f cutoverFlags) (err error) {
 	err = e.await(ctx, f.timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLineOf(at)),
@@ -214,12 +216,30 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 		return err
 	}
 	e.say("the last position of the source is %s", last)
-	made = false // an answer that is lost may be that of a patch that was written: the source stays as it is
 	cutover := map[string]any{"gtid": last, "uid": v1alpha1.RequestUID(c)}
 	if own != "" {
 		cutover["own"] = own
 	}
-	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": cutover}})
+	var unset bool
+	if unset, err = e.publish(ctx, c, cutover); err != nil && made && !unset {
+		made = false
+		return fmt.Errorf("%w; the source stays read-only, as spec.cutover may be set: run the command again. If it is not "+
+			"set, and you give the cutover up, run on the source: SET GLOBAL read_only = OFF", err)
+	}
+	return err
+}
+
+// publish sends spec.cutover. unset reports whether there is known to be none: the API server has refused it, and shows
+// none that someone else has set, either. An answer that is lost may be that of a patch that was written.
+func (e cutovers) publish(ctx context.Context, c *v1alpha1.GaleraCluster, cutover map[string]any) (unset bool,
+	err error) {
+	err = e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": cutover}})
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) &&
+		!apierrors.IsBadRequest(err) {
+		return false, err
+	}
+	now, unread := e.cluster(context.WithoutCancel(ctx), c.Name)
+	return unread == nil && now.UID == c.UID && now.Spec.Cutover == nil, err
 }
 
 // readOnly makes a source read-only, or waits until a person has. made reports whether it did.

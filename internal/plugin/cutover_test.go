@@ -1,10 +1,17 @@
 package plugin
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -135,6 +142,61 @@ func TestCutoverRefuses(t *testing.T) {
 		err := c.flags.refuses(of, c.compareOnly)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPublish: a source is made writable again only where the API server has refused spec.cutover, and has none: not
+// where an answer is lost, or someone else has set one.
+func TestPublish(t *testing.T) {
+	of := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "galeraclusters"}
+	invalid := apierrors.NewInvalid(schema.GroupKind{}, "shop", nil)
+	for name, tc := range map[string]struct {
+		answer error
+		set    bool // by someone else
+		again  bool // with the same name
+		unread bool
+		unset  bool
+	}{
+		"it is set":                            {},
+		"it is invalid":                        {answer: invalid, unset: true},
+		"it is forbidden":                      {answer: apierrors.NewForbidden(of, "shop", errors.New("no")), unset: true},
+		"the login has expired":                {answer: apierrors.NewUnauthorized("no"), unset: true},
+		"the request is bad":                   {answer: apierrors.NewBadRequest("no"), unset: true},
+		"the answer is lost":                   {answer: errors.New("EOF")},
+		"the API server is late":               {answer: apierrors.NewTimeoutError("late", 1)},
+		"the API server fails":                 {answer: apierrors.NewInternalError(errors.New("no"))},
+		"someone else was first":               {answer: invalid, set: true},
+		"it is refused, and cannot be read":    {answer: invalid, unread: true},
+		"it is refused, and is made once more": {answer: invalid, again: true},
+	} {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop", UID: "u"}}
+		if tc.set {
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7", UID: "u"}
+		}
+		kube := fakeKube(t, c).WithInterceptorFuncs(interceptor.Funcs{
+			Patch: func(ctx context.Context, k client.WithWatch, o client.Object, p client.Patch,
+				opts ...client.PatchOption) error {
+				if tc.answer != nil {
+					return tc.answer
+				}
+				return k.Patch(ctx, o, p, opts...)
+			},
+			Get: func(ctx context.Context, k client.WithWatch, key client.ObjectKey, o client.Object,
+				opts ...client.GetOption) error {
+				if tc.unread {
+					return errors.New("EOF")
+				}
+				return k.Get(ctx, key, o, opts...)
+			}}).Build()
+		read := c.DeepCopy()
+		if read.Spec.Cutover = nil; tc.again {
+			read.UID = "before"
+		}
+		e := cutovers{&env{kube: kube, namespace: "demo", out: io.Discard, err: io.Discard}}
+		unset, err := e.publish(t.Context(), read, map[string]any{"gtid": "0-1-9", "uid": "u"})
+		if unset != tc.unset || !errors.Is(err, tc.answer) {
+			t.Errorf("%s: %v, %v", name, unset, err)
 		}
 	}
 }
