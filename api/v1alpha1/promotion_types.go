@@ -29,6 +29,18 @@ type PromotionRecord struct {
 	Message string `json:"message,omitempty"`
 }
 
+// By what SupersededStatus.Surplus is counted.
+const (
+	// CountedByContent: before it was recorded, the other cluster has shown that gtid is the same transaction here.
+	CountedByContent = "Content"
+	// CountedByLines: after the last transaction of the line of history that is recorded.
+	CountedByLines = "Lines"
+	// CountedByNumbers: after gtid, by its number: the other cluster was sent the archive alone.
+	CountedByNumbers = "Numbers"
+	// CountedByNothing: it cannot be counted. An earlier release has recorded that, which has not compared the two.
+	CountedByNothing = "Nothing"
+)
+
 // SupersededStatus is another cluster that has taken over from this one, as the store has it recorded. All nodes of
 // this one refuse the writes of clients, except those of accounts with READ ONLY ADMIN, until spec.overrulesPromotion.
 type SupersededStatus struct {
@@ -47,6 +59,13 @@ type SupersededStatus struct {
 	// lacks them. Absent while it is not known.
 	// +optional
 	Surplus *int64 `json:"surplus,omitempty"`
+	// countedBy is by what surplus is counted: Content (before it was recorded, gtid was shown to be the same transaction
+	// in both clusters), Lines (of history, after the one that is recorded), Numbers (the other cluster was sent the
+	// archive alone), or Nothing (the record is one of an earlier release, which has not compared the two). Absent until
+	// the archiver has read the record.
+	// +optional
+	// +kubebuilder:validation:Enum=Content;Lines;Numbers;Nothing
+	CountedBy string `json:"countedBy,omitempty"`
 }
 
 // Superseded reports whether another cluster has taken over, and no person has overruled that.

@@ -34,6 +34,9 @@ func TestRejoin(t *testing.T) {
 			"nothing is removed", []string{archives}},
 		"that is not known": {func(a, _ *v1alpha1.GaleraCluster) { a.Status.Superseded.Surplus = nil }, "does not follow",
 			[]string{archives}},
+		"that does not become known": {func(a, _ *v1alpha1.GaleraCluster) {
+			a.Status.Superseded.Surplus, a.Status.Superseded.CountedBy = nil, v1alpha1.CountedByNothing
+		}, "an earlier release of the operator has recorded", []string{archives}},
 		"nothing is known": {func(a, _ *v1alpha1.GaleraCluster) { a.Status.Superseded = nil }, "does not follow",
 			[]string{archives}},
 		"another one has taken over": {func(a, _ *v1alpha1.GaleraCluster) { a.Status.Superseded.UID = "cccccccc-1" },

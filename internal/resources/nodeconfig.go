@@ -233,7 +233,7 @@ func refusal(c *v1alpha1.GaleraCluster) agentapi.Refusal {
 	}
 	if c.Superseded() {
 		by := *c.Status.Superseded
-		by.Surplus = nil // it grows, and nothing is published anew for it
+		by.Surplus, by.CountedBy = nil, "" // it grows, and nothing is published anew for it
 		out.SupersededBy = string(mustJSON(by))
 	}
 	return out

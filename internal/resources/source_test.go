@@ -223,7 +223,8 @@ func TestTakingOver(t *testing.T) {
 		!strings.Contains(n.SupersededBy, `"id":"1-bbbbbbbb"`) {
 		t.Errorf("%+v", n)
 	}
-	if c.Status.Superseded.Surplus = new(int64(7)); of().Revision != n.Revision {
+	c.Status.Superseded.Surplus, c.Status.Superseded.CountedBy = new(int64(7)), v1alpha1.CountedByLines
+	if of().Revision != n.Revision {
 		t.Error("nodes are given anything new for what the other cluster lacks")
 	}
 	c.Spec.OverrulesPromotion = "1-bbbbbbbb"

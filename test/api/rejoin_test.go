@@ -51,7 +51,7 @@ func TestRejoinIsAdmitted(t *testing.T) {
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
 		c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
 		c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid,
-			GTID: "0-1-7", Surplus: new(int64(0))}
+			GTID: "0-1-7", Surplus: new(int64(0)), CountedBy: v1alpha1.CountedByContent}
 		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken}
 		c.Status.Reseed, c.Status.Replication, c.Status.Identity = nil, nil, string(c.UID)
 		edit(&c.Status)
@@ -149,7 +149,7 @@ func TestCutoverOfBeforeARejoin(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
 	must(t, kube.Create(ctx, c))
 	by := &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid, GTID: "0-1-7",
-		Surplus: new(int64(0))}
+		Surplus: new(int64(0)), CountedBy: v1alpha1.CountedByContent}
 	state := func(edit func(*v1alpha1.GaleraClusterStatus)) {
 		t.Helper()
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
@@ -248,7 +248,7 @@ func TestRejoin(t *testing.T) {
 	w.change(func(c *v1alpha1.GaleraCluster) error {
 		c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
 		c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby", UID: uid,
-			GTID: "0-1-7", Surplus: new(int64(0))}
+			GTID: "0-1-7", Surplus: new(int64(0)), CountedBy: v1alpha1.CountedByContent}
 		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 1, Phase: v1alpha1.SwitchTaken, Ends: "0-1-7",
 			Location: new(location.Of(store)), Token: &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-7", Segment: 7,
 				Checksum: "checksum-7", From: string(c.UID), To: uid}}

@@ -22,6 +22,8 @@ var (
 	// tookOver is a first cluster that has taken over itself, tookOverAgain one that it had taken over from before.
 	tookOver      = []event{{doTookOver, 0, 0}}
 	tookOverAgain = []event{{doTookOver, 0, 1}}
+	// before has the programs of the second site be of an earlier release.
+	before = []event{{doBefore, 0, 0}}
 	// asks is the first part of a renewal, and answers the last.
 	asks    = []event{{doRenew, 0, 0}, {doRenew, 0, 0}, {doRenew, 0, 0}}
 	answers = []event{{doRenew, 0, 0}}
@@ -85,6 +87,8 @@ var known = map[string]schedule{
 	"a lost status has no takeover": join(token, asked, opened, []event{{doCheck, 0, 1}}, archiving, firstPass, firstActs,
 		[]event{{doMishap, 0, 0}}, firstPass, firstActs),
 	"what the successor lacks is not looked at": join(taken, []event{{doRoot, 0, 0}}, again),
+	// The second site has what the first one has lost, and takes over by the numbers.
+	"a record of an earlier release is of what was compared": join(before, streamed, recovered, taken, again),
 	// The first cluster's archiver does not reach the store, so that what root has written is not archived.
 	"where nodes end is not looked at again":     join(taken, []event{{doRoot, 0, 0}}, cutOff, again),
 	"nodes accept writes until they are removed": join(taken, again[:1], firstPass, firstActs),

@@ -45,6 +45,7 @@ const (
 	doTookOver
 	doRecover
 	doSet
+	doBefore
 )
 
 // kinds are how often each kind of event is drawn.
@@ -85,6 +86,7 @@ var kinds = [...]struct {
 	doTookOver: {0, func(w *world, _ *site, _ *node, e event) { w.tookOver(e.b%2 == 1) }}, // the first, or none
 	doRecover:  {0, func(w *world, _ *site, _ *node, e event) { w.recover(e.b) }},         // in some schedules
 	doSet:      {1, func(w *world, s *site, _ *node, e event) { w.set(s, e.b) }},
+	doBefore:   {0, func(w *world, _ *site, _ *node, e event) { w.before, w.lineless = true, e.b%2 == 0 }}, // as well
 }
 
 // follower is a site that follows the first one.
@@ -141,13 +143,16 @@ func play(t *testing.T, r rules, of schedule) *world {
 
 // draw makes a schedule from a seed. Some have no mishaps, and some no failures; some begin with a lease, and are about
 // a takeover then, and some are about changes of sites. In some the first cluster had taken over itself,
-// and in others it is recovered.
+// in others it is recovered, and in others the second site's programs are of an earlier release.
 func draw(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // a schedule is to be repeated
 	calm, about := r.IntN(4), r.IntN(3)
 	out := schedule{sites: 2 + r.IntN(4)/3}
 	if seed%4 == 3 {
 		out.events = append(out.events, event{doTookOver, 0, int(seed / 4 % 2)}) //nolint:gosec // 0 or 1
+	}
+	if seed%16 == 6 || seed%16 == 9 {
+		out.events = append(out.events, event{doBefore, 0, int(seed / 16 % 2)}) //nolint:gosec // 0 or 1
 	}
 	if about == 1 {
 		out.events = append(out.events, event{doPerson, 0, wantsLease}, event{doRound, 1, 1}, event{doRound, 1, 1},

@@ -223,9 +223,19 @@ var mutants = []mutant{
 		r.reseed = func(to *v1alpha1.GaleraClusterStatus, f restoration.ReseedFacts) restoration.ReseedAct {
 			f.Cluster = f.Cluster.DeepCopy()
 			if by, s := f.Cluster.Status.Superseded, f.Cluster.Status.SwitchSite; by != nil && s != nil {
-				by.Surplus, s.Ends = new(int64(0)), by.GTID
+				by.Surplus, by.CountedBy, s.Ends = new(int64(0)), v1alpha1.CountedByContent, by.GTID
 			}
 			return restoration.Reseed(to, f)
+		}
+	}},
+	{"a record of an earlier release is of what was compared", func(r *rules) {
+		r.supersede = func(c *cluster, a *task.Archived) {
+			if a != nil && a.Promotion != nil {
+				of, p := *a, *a.Promotion
+				p.Compared, of.Promotion = true, &p
+				a = &of
+			}
+			archival.Supersede(c, a)
 		}
 	}},
 	{"where nodes end is not looked at again", func(r *rules) {

@@ -260,7 +260,8 @@ func (w *world) recordPromotion(s *site, x int) {
 		src.promotion, src.unrecorded = nil, "the store does not answer"
 		return
 	}
-	if why := w.unusable(s, *of); why != "" {
+	compared, why := w.compare(s, *of)
+	if why != "" {
 		src.promotion, src.unrecorded = nil, why
 		return
 	}
@@ -270,35 +271,41 @@ func (w *world) recordPromotion(s *site, x int) {
 			return
 		}
 		mine := of.Promotion
-		mine.At, mine.Line = w.now, src.line
+		mine.At, mine.Line, mine.Compared = w.now, src.line, compared
+		if w.lineless {
+			mine.Line = ""
+		}
 		counts, err := w.record(w.Context(), w.bucket, dir, mine)
 		w.later(x/4+1, func() { w.answered(s, life, mine, counts, err) })
 	})
 }
 
-// unusable is why a token is not used, "" where it may be.
-func (w *world) unusable(s *site, of task.Recording) string {
+// compare reports why a token is not used, "" where it may be. A program of an earlier release has not compared the
+// last transaction.
+func (w *world) compare(s *site, of task.Recording) (compared bool, why string) {
 	if of.Number == 0 {
-		return ""
+		return false, ""
 	}
 	src := &s.source
 	now, next, err := promotion.Latest(w.Context(), w.bucket, src.dir)
 	if err != nil {
-		return err.Error()
+		return false, err.Error()
 	}
 	end := gtid(w.archive[src.dir])
 	switch {
 	case now != nil || next > of.Number:
-	case of.Ahead != "":
-		return "this cluster has " + of.Ahead
+		return false, ""
+	case of.Ahead != "" && !w.before:
+		return false, "this cluster has " + of.Ahead
 	case of.Checksum != checksum(src.dir):
-		return "this store has another archive"
+		return false, "this store has another archive"
 	case end != of.GTID:
-		return "the archive ends with " + end
-	default:
-		return w.unlike(s)
+		return false, "the archive ends with " + end
+	case w.before:
+		return false, ""
 	}
-	return ""
+	why = w.unlike(s)
+	return why == "", why
 }
 
 // answered takes the answer of the store.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,12 @@ func (w *world) rejoin(x int) {
 	if s == nil || s.gone {
 		return
 	}
+	w.asksToFollow(first)
+}
+
+// asksToFollow has the first cluster be asked to follow the one that has taken over from it.
+func (w *world) asksToFollow(first *site) {
+	by := first.c.Status.Superseded
 	w.edit(first, "follow "+by.ID, func(c *cluster) {
 		c.Spec.SwitchSite, c.Spec.Cutover, c.Spec.OverrulesPromotion = nil, nil, ""
 		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"}, Replaces: by.ID,
@@ -186,5 +193,41 @@ func TestRejoin(t *testing.T) {
 	if first := w.sites[0]; w.broken != "" || w.seen["emptied"] != 1 || w.seen["rejoined"] == 0 || first.followed == 0 {
 		t.Errorf("%s: emptied %d times, has %d\n%s", w.broken, w.seen["emptied"], first.followed,
 			strings.Join(w.trace, "\n"))
+	}
+}
+
+// TestTakenByAnEarlierRelease: a change of sites that an earlier release has recorded ends. What the second site lacks
+// is counted by the line of history that is recorded; where there is none, nothing is removed, and a person is told.
+func TestTakenByAnEarlierRelease(t *testing.T) {
+	const byLines, byNothing = v1alpha1.CountedByLines, v1alpha1.CountedByNothing
+	without, with := []event{{doBefore, 0, 0}}, []event{{doBefore, 0, 1}}
+	for name, tc := range map[string]struct {
+		of      schedule
+		by      string
+		surplus int64
+		says    string // "" where it is emptied
+	}{
+		"nothing was lost":                     {join(with, taken), byLines, 0, ""},
+		"some was lost":                        {join(with, streamed, recovered, taken), byLines, 1, "lacks 1 transaction"},
+		"nothing was lost, and it has no line": {join(without, taken), byNothing, -1, "create it anew"},
+		"some was lost, and it has no line":    {join(without, streamed, recovered, taken), byNothing, -1, "create it anew"},
+	} {
+		w := play(t, shipped(), tc.of)
+		first, second := w.sites[0], w.sites[1]
+		by, s := first.c.Status.Superseded, first.c.Status.SwitchSite
+		if w.broken != "" || !second.accepts() || !w.planned || by == nil || s.Phase != v1alpha1.SwitchTaken ||
+			by.CountedBy != tc.by || (by.Surplus == nil) != (tc.surplus < 0) || by.Surplus != nil && *by.Surplus != tc.surplus {
+			t.Errorf("%s: %s: %+v, %+v\n%s", name, w.broken, by, s, strings.Join(w.trace, "\n"))
+			continue
+		}
+		w.asksToFollow(first) // as the API of an earlier release admits it
+		for range 9 {
+			w.round(time.Second)
+		}
+		r := first.c.Status.Reseed
+		if w.check(); w.broken != "" || first.emptied != (tc.says == "") || r == nil ||
+			!strings.Contains(r.Message, tc.says) || tc.says != "" && !stalled(first) {
+			t.Errorf("%s: %s: emptied %v, %+v\n%s", name, w.broken, first.emptied, r, strings.Join(w.trace, "\n"))
+		}
 	}
 }

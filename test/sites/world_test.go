@@ -50,6 +50,9 @@ type world struct {
 	archive map[string]uint64 // the last transaction, by directory
 	broken  string
 	trace   []string
+	// before reports whether the programs of the sites that follow are of an earlier release, and lineless of one that has
+	// recorded no line of history.
+	before, lineless bool
 	past
 	truth
 	seen coverage

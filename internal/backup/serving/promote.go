@@ -96,14 +96,14 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	ctx, cancel := context.WithTimeout(ctx, recordTime)
 	defer cancel()
 	mine := of.Promotion
-	mine.At, mine.Line = time.Now().UTC(), r.line
+	mine.At, mine.Line, mine.Compared = time.Now().UTC(), r.line, false
 	create := store.Create
 	if of.SingleWriter {
 		create = store.CreateAlone
 	}
 	why := ""
 	if mine.Number > 0 {
-		why = r.unusable(ctx, of)
+		mine.Compared, why = r.compare(ctx, of)
 	}
 	var counts *task.Promotion
 	if why == "" {
@@ -174,39 +174,40 @@ func (r recorder) explain(err error) string {
 		"the store, or the right of its credentials to create objects there"
 }
 
-// unusable is why a token is not used yet, "" where it may be, or where its number has a record: the archive has to end
-// with its transaction, and has to be shown to have under the numbers up to it what the follower has.
-func (r recorder) unusable(ctx context.Context, of task.Recording) string {
+// compare reports why a token is not used yet, "" where it may be: the archive has to end with its transaction, and has
+// to be shown to have under the numbers up to it what the follower has. Where its number has a record already, nothing
+// is compared.
+func (r recorder) compare(ctx context.Context, of task.Recording) (compared bool, why string) {
 	if of.SingleWriter { // the other cluster may make the same record
-		return "spec.cutover.token needs a store that creates objects conditionally: set spec.singleWriter of the " +
+		return false, "spec.cutover.token needs a store that creates objects conditionally: set spec.singleWriter of the " +
 			"GaleraBackupStore to false, or take the token back at the other cluster"
 	}
 	now, next, err := promotion.Latest(ctx, r.bucket, r.dir)
 	if err != nil {
-		return store.Explain(err)
+		return false, store.Explain(err)
 	}
 	if now != nil || next > of.Number {
-		return ""
+		return false, ""
 	}
 	if of.Ahead != "" {
-		return fmt.Sprintf("this cluster has %s, and spec.cutover.token is of %s: the cluster that it follows has lost "+
-			"transactions, and may have others of the same numbers, which this one lacks; or it was written to after it had "+
-			"given the token", of.Ahead, of.GTID)
+		return false, fmt.Sprintf("this cluster has %s, and spec.cutover.token is of %s: the cluster that it follows has "+
+			"lost transactions, and may have others of the same numbers, which this one lacks; or it was written to after it "+
+			"had given the token", of.Ahead, of.GTID)
 	}
 	const unread = "the archive's end could not be read: "
 	last, sum, err := r.end(ctx, of.Segment)
 	switch {
 	case err != nil:
-		return unread + err.Error()
+		return false, unread + err.Error()
 	case sum != of.Checksum:
-		return "this store has another archive than that of spec.cutover.token: both clusters have to use one store. " +
-			"Take the token back at the other cluster"
+		return false, "this store has another archive than that of spec.cutover.token: both clusters have to use one " +
+			"store. Take the token back at the other cluster"
 	case last.Last.String() != of.GTID:
-		return fmt.Sprintf("the archive ends with %s, and spec.cutover.token with %s", last.Last, of.GTID)
+		return false, fmt.Sprintf("the archive ends with %s, and spec.cutover.token with %s", last.Last, of.GTID)
 	}
-	why, err := r.unlike(ctx, last)
+	why, err = r.unlike(ctx, last)
 	if err != nil {
-		return unread + err.Error()
+		return false, unread + err.Error()
 	}
-	return why
+	return why == "", why
 }

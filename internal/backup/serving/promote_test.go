@@ -151,7 +151,8 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	unlike, of.Ahead = "", "0-1-8"
 	refused("this cluster has 0-1-8, and spec.cutover.token is of 0-1-7")
 	of.Ahead = ""
-	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 || b.promotion.Line != "h/a" {
+	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 || b.promotion.Line != "h/a" ||
+		!b.promotion.Compared {
 		t.Errorf("%q, %+v", b.unrecorded, b.promotion)
 	}
 	end, of.Ahead = "0-1-9", "0-1-9"
@@ -194,6 +195,30 @@ func TestATokenAfterAnEarlierOne(t *testing.T) {
 	done, _ = b.record(t.Context(), of)
 	if have := b.answer(t); !done || have.Promotion == nil || have.Promotion.ID() != "2-bbbbbbbb" {
 		t.Errorf("%v, %+v", done, have)
+	}
+}
+
+// TestWhatIsNotComparedIsNotRecordedAs: a record with a token that is there already, as of an earlier release, stays as
+// it is, and one without a token does not state that anything was compared, whatever is asked for.
+func TestWhatIsNotComparedIsNotRecordedAs(t *testing.T) {
+	for _, number := range []uint64{0, 1} {
+		bucket := memblob.OpenBucket(nil)
+		t.Cleanup(func() { _ = bucket.Close() })
+		const dir = "prod/shop/b65191a0"
+		mine := task.Promotion{Number: number, UID: "bbbbbbbb-1", GTID: "0-1-7"}
+		if number > 0 {
+			if _, err := promotion.Record(t.Context(), bucket, store.Create, dir, mine); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := recorder{board: &board{}, bucket: bucket, dir: dir, unlike: alike,
+			end: func(context.Context, uint64) (binlog.Head, string, error) { return endsAt("0-1-7"), "", nil }}
+		mine.Compared = true
+		done, _ := b.record(t.Context(), task.Recording{Promotion: mine})
+		counts, err := promotion.Find(t.Context(), bucket, dir)
+		if err != nil || !done || counts == nil || counts.Compared || b.promotion == nil || b.promotion.Compared {
+			t.Errorf("number %d: %v, %+v, %+v, %v", number, done, counts, b.promotion, err)
+		}
 	}
 }
 

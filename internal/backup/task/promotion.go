@@ -22,6 +22,9 @@ type Promotion struct {
 	// Line is the line of history (HISTORY/ID) in which the cluster may have been sent what is not archived, "" where it
 	// was sent the archive alone: in a later line GTID may be another transaction.
 	Line string `json:"line,omitempty"`
+	// Compared states that GTID was shown, before this was recorded, to be the same transaction in both clusters. It is
+	// for a record that is made with a token; the programs of earlier releases did not compare, and do not write it.
+	Compared bool `json:"compared,omitempty"`
 	// At is when it was recorded, by the clock of the program that did.
 	At time.Time `json:"at,omitzero"`
 	// Withdrawn states that the cluster itself goes on: no other one takes over with this number.

@@ -23,12 +23,15 @@ func Supersede(c *v1alpha1.GaleraCluster, a *task.Archived) {
 	case a.Promotion.ID() == c.Spec.OverrulesPromotion: // the archiver is about to record that
 		return
 	}
-	p := *a.Promotion
-	before := to.Superseded
+	p, before := *a.Promotion, to.Superseded
 	to.Superseded = &v1alpha1.SupersededStatus{ID: p.ID(), Namespace: p.Namespace, Name: p.Name, UID: p.UID, GTID: p.GTID,
-		RecordedAt: timeOf(p.At), Surplus: surplus(p, a, ofToken(to.SwitchSite, p))}
-	if to.Superseded.Surplus == nil && before != nil && before.ID == p.ID() {
-		to.Superseded.Surplus = before.Surplus
+		RecordedAt: timeOf(p.At), CountedBy: countedBy(p, ofToken(to.SwitchSite, p))}
+	now := to.Superseded
+	if now.CountedBy != v1alpha1.CountedByNothing {
+		now.Surplus = surplus(p, a, now.CountedBy)
+		if now.Surplus == nil && before != nil && before.ID == p.ID() && before.Surplus != nil {
+			now.Surplus, now.CountedBy = before.Surplus, before.CountedBy
+		}
 	}
 }
 
@@ -38,11 +41,25 @@ func ofToken(s *v1alpha1.SwitchSiteStatus, p task.Promotion) bool {
 		uint64(s.Token.Number) == p.Number //nolint:gosec // records are counted from one on
 }
 
+// countedBy is by what it is counted what a cluster lacks that has taken over. A record of an earlier release does not
+// tell one that was sent the archive alone from one that was sent more, and had not compared that.
+func countedBy(p task.Promotion, ofToken bool) string {
+	switch {
+	case ofToken && p.Compared:
+		return v1alpha1.CountedByContent
+	case p.Line != "":
+		return v1alpha1.CountedByLines
+	case ofToken:
+		return v1alpha1.CountedByNothing
+	}
+	return v1alpha1.CountedByNumbers
+}
+
 // surplus is how many transactions the archive has after the last one that it has in common with a cluster that has
 // taken over, by their numbers; nil when that is not known. One that was sent more than was archived has that in a line
-// of history: what the archive has in a later line are other transactions, with the same numbers. With a token that was
-// compared before it was recorded.
-func surplus(p task.Promotion, a *task.Archived, compared bool) *int64 {
+// of history: what the archive has in a later line are other transactions, with the same numbers, unless the content
+// was compared before that was recorded.
+func surplus(p task.Promotion, a *task.Archived, by string) *int64 {
 	end, err := binlog.Parse(a.GTID)
 	if err != nil || a.GTID == "" {
 		return nil
@@ -51,7 +68,7 @@ func surplus(p task.Promotion, a *task.Archived, compared bool) *int64 {
 	if from.Seq == 0 || from.Server != end.Server {
 		return nil
 	}
-	if p.Line != "" && !compared {
+	if by == v1alpha1.CountedByLines {
 		i := slices.IndexFunc(a.Lines, func(l binlog.Line) bool { return l.String() == p.Line })
 		if i < 0 {
 			return nil

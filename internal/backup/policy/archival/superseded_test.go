@@ -50,54 +50,85 @@ func TestSupersede(t *testing.T) {
 }
 
 // TestSurplusOfALine: what a cluster has that was streamed to, and this one has lost, has the numbers of others in this
-// one's archive. It is not taken for them; with the token for which it was compared, its number counts.
+// one's archive. It is not taken for them; with the token for which it was compared, its number counts. A record with a
+// token that does not state that is of an earlier release: its line counts, or nothing.
 func TestSurplusOfALine(t *testing.T) {
 	line := func(id string, after uint64) binlog.Line {
 		return binlog.Line{History: "h", ID: id, After: binlog.GTID{Server: 1, Seq: after}}
 	}
+	const none, token, compared = 0, 1, 2
+	const content, byLines, numbers, nothing = v1alpha1.CountedByContent, v1alpha1.CountedByLines,
+		v1alpha1.CountedByNumbers, v1alpha1.CountedByNothing
 	one := []binlog.Line{{History: "h", ID: "a"}}
 	two := append(one[:1:1], line("b", 100))
+	three := append(two[:2:2], line("c", 104))
 	for name, tc := range map[string]struct {
 		has     string
 		line    string
 		lines   []binlog.Line
 		archive string
-		token   bool
+		with    int
 		want    int64 // below 0 where it is not known
+		by      string
 	}{
-		"before lines were recorded":       {"0-1-110", "", two, "0-1-105", false, 0},
-		"its line":                         {"0-1-110", "h/a", one, "0-1-112", false, 2},
-		"its line, which ends before":      {"0-1-110", "h/a", one, "0-1-100", false, 0},
-		"a later line":                     {"0-1-110", "h/a", two, "0-1-105", false, 5},
-		"a later line, of the same number": {"0-1-105", "h/a", two, "0-1-105", false, 5},
-		"a later line, beyond it":          {"0-1-110", "h/a", two, "0-1-115", false, 15},
-		"before the later line":            {"0-1-90", "h/a", two, "0-1-105", false, 15},
-		"where the later line begins":      {"0-1-100", "h/a", two, "0-1-100", false, 0},
-		"the later line is its own":        {"0-1-105", "h/b", two, "0-1-107", false, 2},
-		"three lines":                      {"0-1-105", "h/a", append(two[:2:2], line("c", 104)), "0-1-107", false, 7},
-		"another chain":                    {"0-1-110", "h/x", two, "0-1-115", false, -1},
-		"no lines are known":               {"0-1-110", "h/a", nil, "0-1-115", false, -1},
+		"before lines were recorded":       {"0-1-110", "", two, "0-1-105", none, 0, numbers},
+		"its line":                         {"0-1-110", "h/a", one, "0-1-112", none, 2, byLines},
+		"its line, which ends before":      {"0-1-110", "h/a", one, "0-1-100", none, 0, byLines},
+		"a later line":                     {"0-1-110", "h/a", two, "0-1-105", none, 5, byLines},
+		"a later line, of the same number": {"0-1-105", "h/a", two, "0-1-105", none, 5, byLines},
+		"a later line, beyond it":          {"0-1-110", "h/a", two, "0-1-115", none, 15, byLines},
+		"before the later line":            {"0-1-90", "h/a", two, "0-1-105", none, 15, byLines},
+		"where the later line begins":      {"0-1-100", "h/a", two, "0-1-100", none, 0, byLines},
+		"the later line is its own":        {"0-1-105", "h/b", two, "0-1-107", none, 2, byLines},
+		"three lines":                      {"0-1-105", "h/a", three, "0-1-107", none, 7, byLines},
+		"another chain":                    {"0-1-110", "h/x", two, "0-1-115", none, -1, byLines},
+		"no lines are known":               {"0-1-110", "h/a", nil, "0-1-115", none, -1, byLines},
 		"where it begins is not known": {"0-1-110", "h/a", []binlog.Line{{History: "h", ID: "a"}, {History: "h", ID: "b"}},
-			"0-1-115", false, -1},
-		"its line is not known, and it had a token": {"0-1-105", "h/x", two, "0-1-105", true, 0},
-		"after the token": {"0-1-105", "h/a", two, "0-1-106", true, 1},
+			"0-1-115", none, -1, byLines},
+		"its line is not known, and it was compared": {"0-1-105", "h/x", two, "0-1-105", compared, 0, content},
+		"after what was compared":                    {"0-1-105", "h/a", two, "0-1-106", compared, 1, content},
+		"of an earlier release, of the same number":  {"0-1-105", "h/a", two, "0-1-105", token, 5, byLines},
+		"of an earlier release, in its line":         {"0-1-105", "h/a", one, "0-1-105", token, 0, byLines},
+		"of an earlier release, in another chain":    {"0-1-105", "h/x", two, "0-1-105", token, -1, byLines},
+		"of an earlier release, and without a line":  {"0-1-105", "", two, "0-1-105", token, -1, nothing},
+		"of the archive alone, and compared":         {"0-1-105", "", two, "0-1-105", compared, 0, content},
 	} {
-		c := &v1alpha1.GaleraCluster{}
-		p := &task.Promotion{Number: 4, UID: "bbbbbbbb-1", GTID: tc.has, Line: tc.line}
-		if tc.token {
-			c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Token: &v1alpha1.SwitchToken{Number: 4, GTID: tc.has, To: p.UID}}
-		}
-		Supersede(c, &task.Archived{Promotion: p, GTID: tc.archive, Lines: tc.lines})
-		have := c.Status.Superseded.Surplus
-		if (have == nil) != (tc.want < 0) || have != nil && *have != tc.want {
-			t.Errorf("%s: %v, want %d", name, have, tc.want)
+		p := &task.Promotion{Number: 4, UID: "bbbbbbbb-1", GTID: tc.has, Line: tc.line, Compared: tc.with == compared}
+		// An operator of an earlier release may have counted something else. It does not state by what.
+		for _, before := range []*v1alpha1.SupersededStatus{nil, {ID: p.ID(), Surplus: new(int64(0))}} {
+			c := &v1alpha1.GaleraCluster{}
+			c.Status.Superseded = before
+			if tc.with != none {
+				c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Token: &v1alpha1.SwitchToken{Number: 4, GTID: tc.has, To: p.UID}}
+			}
+			Supersede(c, &task.Archived{Promotion: p, GTID: tc.archive, Lines: tc.lines})
+			have, want, by := c.Status.Superseded, tc.want, tc.by
+			if before != nil && want < 0 && by != nothing { // it is kept, and proves nothing
+				want, by = 0, ""
+			}
+			if (have.Surplus == nil) != (want < 0) || have.Surplus != nil && *have.Surplus != want || have.CountedBy != by {
+				t.Errorf("%s, %v before: %+v, want %d by %q", name, before != nil, have, want, by)
+			}
 		}
 	}
 	c := &v1alpha1.GaleraCluster{}
 	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Token: &v1alpha1.SwitchToken{Number: 3, GTID: "0-1-105", To: "u"}}
-	Supersede(c, &task.Archived{Promotion: &task.Promotion{Number: 4, UID: "u", GTID: "0-1-105", Line: "h/x"},
-		GTID: "0-1-105", Lines: two})
+	another := &task.Promotion{Number: 4, UID: "u", GTID: "0-1-105", Line: "h/x", Compared: true}
+	Supersede(c, &task.Archived{Promotion: another, GTID: "0-1-105", Lines: two})
 	if have := c.Status.Superseded.Surplus; have != nil {
 		t.Errorf("the token of another attempt: %d", *have)
+	}
+}
+
+// TestTakenByAnEarlierRelease: a planned change that was recorded by an earlier release ends as any other one.
+func TestTakenByAnEarlierRelease(t *testing.T) {
+	for _, line := range []string{"", "h/a"} {
+		s := newSite(t)
+		s.offered()
+		s.answer(5, "0-1-30").Promotion = &task.Promotion{Number: 4, UID: "bbbbbbbb-1", GTID: "0-1-30", Line: line}
+		s.sees(v1alpha1.SwitchTaken, "")
+		if by := s.c.Status.Superseded; by == nil || by.Surplus != nil || !s.c.Superseded() {
+			t.Errorf("%+v", by)
+		}
 	}
 }

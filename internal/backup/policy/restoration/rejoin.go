@@ -60,8 +60,8 @@ func missing(f ReseedFacts) string {
 }
 
 // notRejoined is why a cluster that another one has taken over from is not emptied to follow that one, "" if it is.
-// The other one has checked the content of the archive up to the token's transaction before that was recorded; and all
-// nodes of this one, and its archive, have to end with that transaction now.
+// Before it was recorded, the token's transaction was shown to be the same one in both, or all that the archive has is
+// of the line of history that is recorded; and all nodes of this one, and its archive, have to end with it now.
 func notRejoined(f ReseedFacts) string {
 	c, s, by := f.Cluster, f.Cluster.Status.SwitchSite, f.Cluster.Status.Superseded
 	of := c.Spec.ReplicaOf.Cluster
@@ -77,8 +77,12 @@ func notRejoined(f ReseedFacts) string {
 	case cmp.Or(of.Namespace, c.Namespace) != by.Namespace || cmp.Or(of.Name, c.Name) != by.Name || of.UID != by.UID:
 		return fmt.Sprintf("spec.replicaOf.cluster has to name the cluster that has taken over: %s/%s, with the uid %s",
 			by.Namespace, by.Name, by.UID)
-	case by.Surplus == nil:
-		return "how much this cluster has that the other one lacks is not known yet"
+	case uncountable(s, by):
+		return "an earlier release of the operator has recorded that the other cluster has taken over, and has not shown " +
+			"that both have the same transactions: this one may have some that the other one lacks. Compare the two, then " +
+			"delete this cluster, and create it anew without spec.replicaOf.replaces"
+	case by.Surplus == nil || by.CountedBy != v1alpha1.CountedByContent && by.CountedBy != v1alpha1.CountedByLines:
+		return cmp.Or(s.Message, "how much this cluster has that the other one lacks is not known yet")
 	case *by.Surplus > 0:
 		return fmt.Sprintf("the other cluster lacks %s that this one has after %s",
 			galera.Count(*by.Surplus, "transaction"), by.GTID)
@@ -100,6 +104,13 @@ func notRejoined(f ReseedFacts) string {
 		return "spec.replicaOf.storeRef names another store than the one in which the other cluster has taken over"
 	}
 	return ""
+}
+
+// uncountable reports whether it never becomes known what a cluster lacks that has taken over: the record does not show
+// it, or the archive, which was read, does not have the line of history that is recorded.
+func uncountable(s *v1alpha1.SwitchSiteStatus, by *v1alpha1.SupersededStatus) bool {
+	return by.CountedBy == v1alpha1.CountedByNothing ||
+		by.CountedBy == v1alpha1.CountedByLines && by.Surplus == nil && s.Ends != ""
 }
 
 // After is the transaction with which the cluster that has taken over has begun, "" for a cluster that does not follow

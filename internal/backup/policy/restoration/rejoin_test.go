@@ -30,7 +30,8 @@ func rejoins() ReseedFacts {
 	c.Status.ClusterUUID, c.Status.Identity = "old", "aaaaaaaa-1"
 	c.Status.Backup = &v1alpha1.ArchiveStatus{Session: "s"}
 	c.Status.Superseded = &v1alpha1.SupersededStatus{ID: "4-bbbbbbbb", Namespace: "site", Name: "standby",
-		UID: successor, GTID: "0-1-30", Surplus: new(int64(0))}
+		UID: successor, GTID: "0-1-30", Surplus: new(int64(0)),
+		CountedBy: v1alpha1.CountedByContent}
 	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Phase: v1alpha1.SwitchTaken, Ends: "0-1-30",
 		Location: new(location.Of(store)),
 		Token:    &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-30", From: "aaaaaaaa-1", To: successor}}
@@ -41,6 +42,16 @@ func rejoins() ReseedFacts {
 	f.Check = outcome.Outcome{Exists: true, Done: true, Result: task.Result{Backup: &task.Stored{ID: "b1",
 		Dir: "site/standby/bbbbbbbb"}, Replay: &task.Replay{Chain: 1}}}
 	return f
+}
+
+// countedBy has it counted by something what the other one lacks, below 0 where it is not.
+func countedBy(by string, surplus int64) func(*v1alpha1.GaleraCluster) {
+	return func(c *v1alpha1.GaleraCluster) {
+		c.Status.Superseded.CountedBy, c.Status.Superseded.Surplus = by, new(surplus)
+		if surplus < 0 {
+			c.Status.Superseded.Surplus = nil
+		}
+	}
 }
 
 // pass makes one, and returns what is done.
@@ -66,6 +77,17 @@ func TestRejoins(t *testing.T) {
 			"lacks 2 transactions"},
 		"what it lacks is not known": {of(func(c *v1alpha1.GaleraCluster) { c.Status.Superseded.Surplus = nil }),
 			"not known yet"},
+		"it was counted by lines": {of(countedBy(v1alpha1.CountedByLines, 0)), ""},
+		"an earlier release has recorded it": {of(countedBy(v1alpha1.CountedByNothing, -1)),
+			"an earlier release of the operator has recorded that"},
+		"the archive does not have its line": {of(countedBy(v1alpha1.CountedByLines, -1)),
+			"create it anew without spec.replicaOf.replaces"},
+		"the archive was not read": {of(func(c *v1alpha1.GaleraCluster) {
+			countedBy(v1alpha1.CountedByLines, -1)(c)
+			c.Status.SwitchSite.Ends, c.Status.SwitchSite.Message = "", "the archiver does not answer"
+		}), "the archiver does not answer"},
+		"an earlier release has counted": {of(countedBy("", 0)), "not known yet"},
+		"it was counted by numbers":      {of(countedBy(v1alpha1.CountedByNumbers, 0)), "not known yet"},
 		"a node has more": {of(func(c *v1alpha1.GaleraCluster) { c.Status.SwitchSite.Ends = "0-1-31" }),
 			"all nodes end at 0-1-31"},
 		"a node does not answer": {of(func(c *v1alpha1.GaleraCluster) {
