@@ -133,4 +133,7 @@ var regressions = map[string]schedule{
 	"a site has what the first one has lost, when it is to take over with a later token": {3, []event{{doWrite, 417, 378},
 		{doCatchUp, 792, 878}, {doChannel, 888, 424}, {doRecover, 0, 130}, {doPerson, 512, changes}, {doRound, 512, 971},
 		{doWrite, 792, 59}, {doWrite, 381, 321}, {doRound, 260, 66}, {doRound, 352, 348}, {doPerson, 374, gives}}},
+	"a site whose settings are refused loses its status before it has what it is to take over with": {2, []event{
+		{28, 0, 78}, {7, 980, 415}, {0, 242, 831}, {22, 63, 699}, {18, 264, 328}, {29, 959, 736}, {22, 404, 405},
+		{20, 599, 660}}},
 }

@@ -71,6 +71,7 @@ func (w *world) heldBack() string {
 			return c.Namespace + " is to refuse writes, and accepts them"
 		case c.Switching() && !strings.Contains(c.Status.SwitchSite.Message, "kubectl patch"):
 			return "the change of sites does not end: " + c.Status.SwitchSite.Message
+		case c.Status.Restore == nil: // without settings that are refused it would not take over either: undone has that
 		case up && c.TakesOver() && !c.Refuses() && !s.accepts():
 			return c.Namespace + " is to take over, and accepts no writes"
 		}
