@@ -76,12 +76,15 @@ func orphaned(c *v1alpha1.GaleraCluster) *validate.Problem {
 func cutOff(c *v1alpha1.GaleraCluster) *validate.Problem {
 	r := c.Status.Replication
 	if c.Spec.ReplicaOf == nil || r == nil || r.Role != v1alpha1.RoleFollower || c.Status.Restore != nil ||
-		c.Status.ClusterUUID == "" || c.Spec.Cutover.WithoutRecord || r.Applied == "" ||
+		c.Status.ClusterUUID == "" || r.Applied == "" ||
 		reachable(c.Spec.Cutover.GTID, &v1alpha1.ReplicationStatus{Applied: r.Applied}) {
 		return nil
 	}
-	return blocking(v1alpha1.ReasonPromotionUnrecorded, fmt.Sprintf("this cluster takes over after %s, and has applied %s. "+
-		"Its status was lost, with which archive it has followed (status.restore), so that it may not get the rest. Neither "+
-		"this cluster nor the other one accepts writes. Wait while status.replication.applied goes on%s",
-		c.Spec.Cutover.GTID, r.Applied, withApplied(c)))
+	writes := "Neither this cluster nor the other one accepts writes"
+	if c.Spec.Cutover.WithoutRecord {
+		writes = "This cluster accepts no writes"
+	}
+	return blocking(v1alpha1.ReasonPromotionUnrecorded, fmt.Sprintf("this cluster takes over after %s, and has applied "+
+		"%s. Its status was lost, with which archive it has followed (status.restore), so that it may not get the rest. "+
+		"%s. Wait while status.replication.applied goes on%s", c.Spec.Cutover.GTID, r.Applied, writes, withApplied(c)))
 }

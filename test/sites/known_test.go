@@ -136,4 +136,7 @@ var regressions = map[string]schedule{
 	"a site whose settings are refused loses its status before it has what it is to take over with": {2, []event{
 		{28, 0, 78}, {7, 980, 415}, {0, 242, 831}, {22, 63, 699}, {18, 264, 328}, {29, 959, 736}, {22, 404, 405},
 		{20, 599, 660}}},
+	"a site that is to take over without a record loses its status before it has what it is to take over with": {3,
+		[]event{{20, 481, 570}, {18, 436, 912}, {5, 126, 807}, {28, 0, 134}, {7, 315, 607}, {0, 753, 692}, {4, 450, 323},
+			{22, 425, 908}, {2, 245, 868}, {5, 148, 682}, {18, 158, 742}, {18, 668, 30}}},
 }
