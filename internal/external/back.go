@@ -145,6 +145,16 @@ func (b Back) Held(ctx context.Context, node *sql.DB) (lacks string, err error) 
 	return b.missing(begins.String), nil
 }
 
+// Foreign is why Own is not of a node that writes in a domain, "" where it is. The manifest of another cluster has that
+// one's.
+func (b Back) Foreign(domain uint64) string {
+	if of, _, _ := origin(b.Own); of == domain {
+		return ""
+	}
+	return fmt.Sprintf("spec.cutover.own, %s, is not of this cluster, which writes in the GTID domain %d: it is not "+
+		"known from which of its transactions on the old server would have to follow it", b.Own, domain)
+}
+
 // missing is what a binary log lacks that begins after a position.
 func (b Back) missing(begins string) string {
 	domain, number, _ := origin(b.Own)

@@ -86,6 +86,9 @@ func TestBackPositions(t *testing.T) {
 		}
 	}
 	b := Back{Own: "4-4-7"}
+	if at, other := b.Foreign(4), b.Foreign(5); at != "" || !strings.Contains(other, "4-4-7, is not of this cluster") {
+		t.Errorf("%q, %q", at, other)
+	}
 	for begins, lacks := range map[string]bool{"": false, "0-1-99": false, "0-1-99,4-4-7": false, "4-4-8": true,
 		"0-1-99,4-4-8": true} {
 		if got := b.missing(begins); (got != "") != lacks {

@@ -106,16 +106,20 @@ func (e cutovers) checkNodes(ctx context.Context, c *v1alpha1.GaleraCluster, b e
 	version string, err error) {
 	within, cancel := context.WithTimeout(ctx, askedFor)
 	defer cancel()
-	have := 0
+	have, foreign := 0, ""
 	err = e.onNodes(within, c, func(nodes map[string]*sql.DB) error {
 		for _, name := range slices.Sorted(maps.Keys(nodes)) {
 			lacks, err := b.Held(within, nodes[name])
+			var domain uint64
 			if err == nil {
-				err = nodes[name].QueryRowContext(within, "SELECT @@version").Scan(&version)
+				err = nodes[name].QueryRowContext(within, "SELECT @@version, @@GLOBAL.wsrep_gtid_domain_id").Scan(&version,
+					&domain)
 			}
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s: %w", name, err)
+			case b.Foreign(domain) != "":
+				foreign = b.Foreign(domain)
 			case lacks != "":
 				e.say("%s cannot be followed: %s", name, lacks)
 			default:
@@ -125,6 +129,8 @@ func (e cutovers) checkNodes(ctx context.Context, c *v1alpha1.GaleraCluster, b e
 		return nil
 	})
 	switch {
+	case foreign != "":
+		return version, errors.New(foreign)
 	case err != nil:
 		e.say("NOT CHECKED: the nodes' binary logs: %s", err)
 		return "", nil

@@ -36,9 +36,9 @@ func (e cutovers) command() *cobra.Command {
 			"position to spec.cutover. Each node accepts writes as soon as it has applied everything up to there. While " +
 			"spec.cutover is known not to be set, a failure makes the server writable again; afterwards nothing is taken " +
 			"back. A command that was interrupted can be run again.\n\nBefore that, all tables of each node are compared with " +
-			"the server at one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and ends the " +
-			"command. The connections to the server, and to the nodes by port-forwards as root, are made from this machine." +
-			"\n\n" + archiveCutover + "\n\n" + backHelp,
+			"the server at one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and " +
+			"ends the command. The connections to the server, and to the nodes by port-forwards as root, are made from this " +
+			"machine.\n\n" + archiveCutover + "\n\n" + backHelp,
 		Example: "  kubectl galera cutover shop\n  kubectl galera cutover shop --back --back-host=shop.example.com",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
