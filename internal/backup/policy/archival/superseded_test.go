@@ -60,8 +60,8 @@ func TestSurplusOfALine(t *testing.T) {
 	const content, byLines, numbers, nothing = v1alpha1.CountedByContent, v1alpha1.CountedByLines,
 		v1alpha1.CountedByNumbers, v1alpha1.CountedByNothing
 	one := []binlog.Line{{History: "h", ID: "a"}}
-	two := append(one[:1:1], line("b", 100))
-	three := append(two[:2:2], line("c", 104))
+	two := []binlog.Line{one[0], line("b", 100)}
+	three := []binlog.Line{two[0], two[1], line("c", 104)}
 	for name, tc := range map[string]struct {
 		has     string
 		line    string
