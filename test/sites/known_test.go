@@ -139,4 +139,7 @@ var regressions = map[string]schedule{
 	"a site that is to take over without a record loses its status before it has what it is to take over with": {3,
 		[]event{{20, 481, 570}, {18, 436, 912}, {5, 126, 807}, {28, 0, 134}, {7, 315, 607}, {0, 753, 692}, {4, 450, 323},
 			{22, 425, 908}, {2, 245, 868}, {5, 148, 682}, {18, 158, 742}, {18, 668, 30}}},
+	"a site takes over without the token, where the first cluster was recovered and gives one for the same position": {2,
+		[]event{{0, 948, 697}, {15, 635, 822}, {28, 0, 194}, {22, 68, 691}, {0, 482, 955}, {19, 525, 894}, {18, 6, 785},
+			{18, 503, 984}, {22, 540, 726}}},
 }
