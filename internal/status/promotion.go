@@ -237,7 +237,7 @@ func refuses(in Input, member string) bool {
 	return r != nil && r.Refuses
 }
 
-// ReplacedUnknown returns what to do with a cluster that is to follow the one which has taken over from it, and that has
+// ReplacedUnknown returns what to do with a cluster that is to follow the one which has taken over from it, and has
 // lost whether it was emptied for that: its data may be its own. It returns "" for any other cluster.
 func ReplacedUnknown(c *v1alpha1.GaleraCluster) string {
 	r := c.Spec.ReplicaOf
@@ -245,8 +245,8 @@ func ReplacedUnknown(c *v1alpha1.GaleraCluster) string {
 		v1alpha1.Replaced(c) != "" {
 		return ""
 	}
-	return fmt.Sprintf("whether the data of before %s took over were replaced is not known: the status of this cluster and "+
-		"the configuration of its nodes were lost. It accepts no writes. Its data may have transactions that %s/%s lacks: "+
+	return fmt.Sprintf("whether the data of before %s took over were replaced is not known: the status of this cluster "+
+		"and the configuration of its nodes were lost. It accepts no writes. Its data may have transactions that %s/%s lacks: "+
 		"compare the two, then delete this cluster, and create it anew without spec.replicaOf.replaces. If the other one is "+
 		"lost for good, make a GaleraBackup of this cluster, and create a new one with spec.bootstrapFrom.backup", r.Replaces,
 		cmp.Or(r.Cluster.Namespace, c.Namespace), cmp.Or(r.Cluster.Name, c.Name))

@@ -214,7 +214,7 @@ func pick(found []place, t task.Find) ([]place, error) {
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
 			return nil, fatal(p.reason(), fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): %s",
-				p.path(), p.broken, p.wayOn(t)))
+				p.path(), p.broken, p.remedy(t)))
 		}
 	}
 	return found, nil
@@ -228,8 +228,8 @@ func (p place) reason() string {
 	return task.ReasonBackupDamaged
 }
 
-// wayOn is what to do about a backup that cannot be read, and that nothing rules out.
-func (p place) wayOn(t task.Find) string {
+// remedy returns what to do about a backup that cannot be read, and that nothing rules out.
+func (p place) remedy(t task.Find) string {
 	switch {
 	case t.IDField != "":
 		return "set " + t.IDField + " to the backup to restore"
