@@ -246,10 +246,11 @@ func ReplacedUnknown(c *v1alpha1.GaleraCluster) string {
 		return ""
 	}
 	return fmt.Sprintf("whether the data of before %s took over were replaced is not known: the status of this cluster "+
-		"and the configuration of its nodes were lost. It accepts no writes. Its data may have transactions that %s/%s lacks: "+
-		"compare the two, then delete this cluster, and create it anew without spec.replicaOf.replaces. If the other one is "+
-		"lost for good, make a GaleraBackup of this cluster, and create a new one with spec.bootstrapFrom.backup", r.Replaces,
-		cmp.Or(r.Cluster.Namespace, c.Namespace), cmp.Or(r.Cluster.Name, c.Name))
+		"and the configuration of its nodes were lost. It accepts no writes. Its data may have transactions that %s/%s "+
+		"lacks: compare the two, then delete this cluster, and create it anew without spec.replicaOf.replaces. If the "+
+		"other one is lost for good, make a GaleraBackup of this cluster, and create a new one with "+
+		"spec.bootstrapFrom.backup", r.Replaces, cmp.Or(r.Cluster.Namespace, c.Namespace),
+		cmp.Or(r.Cluster.Name, c.Name))
 }
 
 // replacedUnknown reports a cluster whose data may be its own, or those of the cluster that has taken over. Of one that

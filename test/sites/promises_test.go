@@ -122,9 +122,13 @@ func (w *world) takesOver(s *site) {
 func (w *world) settle() {
 	w.calm()
 	if w.broken == "" && slices.ContainsFunc(w.living(), refused) {
-		if w.broken = w.heldBack(); w.broken == "" {
+		var shut []*site
+		if w.broken, shut = w.heldBack(); w.broken == "" {
 			w.correct()
 			w.calm()
+		}
+		if i := slices.IndexFunc(shut, (*site).accepts); i >= 0 && w.broken == "" {
+			w.broken = shut[i].c.Namespace + " takes over with settings that are corrected alone"
 		}
 	}
 	if w.broken == "" {

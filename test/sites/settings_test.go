@@ -61,22 +61,22 @@ func (w *world) mount(n *node, published agentapi.NodeConfig) {
 // refused reports whether the settings of a site are.
 func refused(s *site) bool { return len(s.c.Spec.MariaDB.Config) > 0 }
 
-// heldBack is who accepts writes, or does not, because settings are refused; "" for none.
-func (w *world) heldBack() string {
+// heldBack is who accepts writes, or whose change of sites does not end, because settings are refused; "" for none.
+// shut are the sites that are to take over, and accept no writes: whether that is why, the corrected settings show.
+func (w *world) heldBack() (why string, shut []*site) {
 	for _, s := range w.living() {
 		up := !slices.ContainsFunc(s.nodes, func(n *node) bool { return !n.up })
 		switch c := s.c; {
 		case !refused(s) || s.published.Revision == "":
 		case c.Refuses() && s.accepts():
-			return c.Namespace + " is to refuse writes, and accepts them"
+			return c.Namespace + " is to refuse writes, and accepts them", nil
 		case c.Switching() && !strings.Contains(c.Status.SwitchSite.Message, "kubectl patch"):
-			return "the change of sites does not end: " + c.Status.SwitchSite.Message
-		case c.Status.Restore == nil: // without settings that are refused it would not take over either: undone has that
+			return "the change of sites does not end: " + c.Status.SwitchSite.Message, nil
 		case up && c.TakesOver() && !c.Refuses() && !s.accepts():
-			return c.Namespace + " is to take over, and accepts no writes"
+			shut = append(shut, s)
 		}
 	}
-	return ""
+	return "", shut
 }
 
 // correct has all settings be as they are to be.
