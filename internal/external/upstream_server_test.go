@@ -141,7 +141,10 @@ func TestUpstream(t *testing.T) {
 			rests("its own transaction has come back")
 			run(t, up, "STOP SLAVE", "RESET SLAVE ALL")
 
-			run(t, replica, "STOP SLAVE", "CHANGE MASTER TO master_use_gtid=no, ignore_domain_ids=()", "START SLAVE")
+			// With parallel threads, on a busy machine, a channel without GTIDs receives a transaction at times, and never
+			// applies it (10.11 and 11.8).
+			run(t, replica, "STOP SLAVE", "SET GLOBAL slave_parallel_threads = 0",
+				"CHANGE MASTER TO master_use_gtid=no, ignore_domain_ids=()", "START SLAVE")
 			written()
 			rests("without GTIDs")
 			run(t, replica, "STOP SLAVE", "CHANGE MASTER TO master_delay=3600", "START SLAVE")
