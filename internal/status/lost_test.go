@@ -6,8 +6,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestReplacedUnknown: a cluster that was to be emptied, and has lost whether it was, is reported, since its data may be
-// its own.
+// TestReplacedUnknown: a cluster that was to be emptied, and has lost whether it was, is reported, since its data may
+// be its own.
 func TestReplacedUnknown(t *testing.T) {
 	const replaces = "4-bbbbbbbb"
 	for name, tc := range map[string]struct {

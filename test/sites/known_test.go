@@ -149,4 +149,6 @@ var regressions = map[string]schedule{
 		{20, 580, 434}, {23, 851, 420}, {20, 302, 551}, {20, 458, 405}}},
 	"a site whose settings are refused has an archive that does not go on from what it has": {3, []event{{0, 732, 16},
 		{15, 890, 975}, {0, 102, 689}, {28, 0, 306}, {29, 958, 131}, {22, 812, 93}, {18, 176, 664}}},
+	"a site whose program is of an earlier release takes over without a token from one that was recovered": {2, []event{
+		{30, 0, 0}, {0, 750, 993}, {15, 477, 933}, {28, 0, 700}, {22, 947, 259}, {0, 376, 913}, {18, 61, 568}}},
 }

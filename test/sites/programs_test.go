@@ -271,7 +271,7 @@ func (w *world) recordPromotion(s *site, x int) {
 			return
 		}
 		mine := of.Promotion
-		mine.At, mine.Line, mine.Compared = w.now, src.line, compared
+		mine.At, mine.Line, mine.Alone, mine.Compared = w.now, src.line, src.line == "" && !w.before, compared
 		if w.lineless {
 			mine.Line = ""
 		}

@@ -96,7 +96,7 @@ func (r recorder) record(ctx context.Context, of task.Recording) (done, decided 
 	ctx, cancel := context.WithTimeout(ctx, recordTime)
 	defer cancel()
 	mine := of.Promotion
-	mine.At, mine.Line, mine.Compared = time.Now().UTC(), r.line, false
+	mine.At, mine.Line, mine.Alone, mine.Compared = time.Now().UTC(), r.line, r.line == "", false
 	create := store.Create
 	if of.SingleWriter {
 		create = store.CreateAlone

@@ -152,7 +152,7 @@ func TestATokenNeedsAStoreThatDecides(t *testing.T) {
 	refused("this cluster has 0-1-8, and spec.cutover.token is of 0-1-7")
 	of.Ahead = ""
 	if done, _ := b.record(t.Context(), of); !done || b.promotion.Number != 1 || b.promotion.Line != "h/a" ||
-		!b.promotion.Compared {
+		b.promotion.Alone || !b.promotion.Compared {
 		t.Errorf("%q, %+v", b.unrecorded, b.promotion)
 	}
 	end, of.Ahead = "0-1-9", "0-1-9"
@@ -216,7 +216,8 @@ func TestWhatIsNotComparedIsNotRecordedAs(t *testing.T) {
 		mine.Compared = true
 		done, _ := b.record(t.Context(), task.Recording{Promotion: mine})
 		counts, err := promotion.Find(t.Context(), bucket, dir)
-		if err != nil || !done || counts == nil || counts.Compared || b.promotion == nil || b.promotion.Compared {
+		if err != nil || !done || counts == nil || counts.Alone != (number == 0) || counts.Compared ||
+			b.promotion == nil || b.promotion.Compared {
 			t.Errorf("number %d: %v, %+v, %+v, %v", number, done, counts, b.promotion, err)
 		}
 	}

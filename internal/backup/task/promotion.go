@@ -25,6 +25,9 @@ type Promotion struct {
 	// Compared states that GTID was shown, before this was recorded, to be the same transaction in both clusters. It is
 	// for a record that is made with a token; the programs of earlier releases did not compare, and do not write it.
 	Compared bool `json:"compared,omitempty"`
+	// Alone states that the cluster was sent the archive alone. The programs of earlier releases do not write it: without
+	// a line, such a record shows nothing.
+	Alone bool `json:"alone,omitempty"`
 	// At is when it was recorded, by the clock of the program that did.
 	At time.Time `json:"at,omitzero"`
 	// Withdrawn states that the cluster itself goes on: no other one takes over with this number.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
@@ -45,7 +46,7 @@ func lastOf(f Facts, number int64) (last binlog.GTID, why string) {
 	for _, e := range f.Ends {
 		switch at, _ := binlog.In(e.Position, archived.Domain); {
 		case at == archived:
-		case at.Seq == 0:
+		case at.Seq == 0 && v1alpha1.Rejoins(f.Cluster):
 			return last, fmt.Sprintf("%s ends at %q, without any transaction of the archive's, which ends at %s: waiting until "+
 				"both are the same. If the data are those of the other cluster, as this one had followed it before its status was "+
 				"restored from a backup: delete this cluster, and create it anew without spec.replicaOf.replaces", e.Node,

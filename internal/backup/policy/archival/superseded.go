@@ -49,10 +49,10 @@ func countedBy(p task.Promotion, ofToken bool) string {
 		return v1alpha1.CountedByContent
 	case p.Line != "":
 		return v1alpha1.CountedByLines
-	case ofToken:
-		return v1alpha1.CountedByNothing
+	case p.Alone:
+		return v1alpha1.CountedByNumbers
 	}
-	return v1alpha1.CountedByNumbers
+	return v1alpha1.CountedByNothing
 }
 
 // surplus is how many transactions the archive has after the last one that it has in common with a cluster that has

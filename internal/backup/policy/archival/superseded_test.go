@@ -11,7 +11,8 @@ import (
 // TestSupersede: another cluster that has taken over stays known, also when the store does not have the record any
 // more, until a person overrules that very record. What it lacks is counted in the domain of its last transaction.
 func TestSupersede(t *testing.T) {
-	p := &task.Promotion{Number: 1, Namespace: "site", Name: "standby", UID: "bbbbbbbb-1", GTID: "0-1-30,7-2-5", At: noon}
+	p := &task.Promotion{Number: 1, Namespace: "site", Name: "standby", UID: "bbbbbbbb-1", GTID: "0-1-30,7-2-5",
+		Alone: true, At: noon}
 	c := &v1alpha1.GaleraCluster{}
 	see := func(want string, surplus int64, a *task.Archived) {
 		t.Helper()
@@ -42,7 +43,8 @@ func TestSupersede(t *testing.T) {
 	}
 	see("1-bbbbbbbb", 12, &task.Archived{GTID: "0-1-43"}) // it was made anew, and has not read the store
 	see("", 0, &task.Archived{GTID: "0-1-43", Next: 2})
-	later := &task.Promotion{Number: 2, Namespace: "site", Name: "third", UID: "cccccccc-1", GTID: "0-1-50"}
+	later := &task.Promotion{Number: 2, Namespace: "site", Name: "third", UID: "cccccccc-1", GTID: "0-1-50",
+		Alone: true}
 	see("2-cccccccc", 5, &task.Archived{Promotion: later, GTID: "0-1-55"})
 	if !c.Refuses() {
 		t.Error("another promotion was not overruled")
@@ -71,7 +73,8 @@ func TestSurplusOfALine(t *testing.T) {
 		want    int64 // below 0 where it is not known
 		by      string
 	}{
-		"before lines were recorded":       {"0-1-110", "", two, "0-1-105", none, 0, numbers},
+		"of the archive alone":             {"0-1-110", "", two, "0-1-105", none, 0, numbers},
+		"before lines were recorded":       {"0-1-110", "", two, "0-1-105", none, -1, nothing},
 		"its line":                         {"0-1-110", "h/a", one, "0-1-112", none, 2, byLines},
 		"its line, which ends before":      {"0-1-110", "h/a", one, "0-1-100", none, 0, byLines},
 		"a later line":                     {"0-1-110", "h/a", two, "0-1-105", none, 5, byLines},
@@ -93,7 +96,8 @@ func TestSurplusOfALine(t *testing.T) {
 		"of an earlier release, and without a line":  {"0-1-105", "", two, "0-1-105", token, -1, nothing},
 		"of the archive alone, and compared":         {"0-1-105", "", two, "0-1-105", compared, 0, content},
 	} {
-		p := &task.Promotion{Number: 4, UID: "bbbbbbbb-1", GTID: tc.has, Line: tc.line, Compared: tc.with == compared}
+		p := &task.Promotion{Number: 4, UID: "bbbbbbbb-1", GTID: tc.has, Line: tc.line, Alone: tc.by == numbers,
+			Compared: tc.with == compared}
 		// An operator of an earlier release may have counted something else. It does not state by what.
 		for _, before := range []*v1alpha1.SupersededStatus{nil, {ID: p.ID(), Surplus: new(int64(0))}} {
 			c := &v1alpha1.GaleraCluster{}
