@@ -3,6 +3,7 @@ package galerabackup
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,7 @@ func TestRemovalOfAnImport(t *testing.T) {
 			if kind == "import" {
 				want.Checksum = "c1"
 			}
-			if err != nil || sent.Remove == nil || *sent.Remove != want {
+			if err != nil || sent.Remove == nil || !reflect.DeepEqual(*sent.Remove, want) {
 				t.Errorf("%s, %s: %+v, %v", kind, name, sent.Remove, err)
 			}
 		}

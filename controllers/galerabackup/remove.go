@@ -95,7 +95,11 @@ func (r *Reconciler) createRemoval(ctx context.Context, b *v1alpha1.GaleraBackup
 	if err != nil {
 		return err
 	}
-	j, err := job.Remove(b, c, store, r.Jobs)
+	var all v1alpha1.GaleraBackupList
+	if err := r.List(ctx, &all, client.InNamespace(b.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	j, err := job.Remove(b, c, store, r.Jobs, taking.Others(all.Items, b)...)
 	if err != nil {
 		return err
 	}

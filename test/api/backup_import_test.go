@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -198,7 +199,7 @@ func TestImportRemoval(t *testing.T) {
 	}
 	var sent task.Task
 	must(t, json.Unmarshal([]byte(jobs[0].Spec.Template.Spec.Containers[0].Env[0].Value), &sent))
-	if sent.Remove == nil || *sent.Remove != (task.Remove{Dir: dir, ID: id, Checksum: "c1"}) {
+	if sent.Remove == nil || !reflect.DeepEqual(*sent.Remove, task.Remove{Dir: dir, ID: id, Checksum: "c1"}) {
 		t.Errorf("%+v", sent)
 	}
 }

@@ -135,12 +135,13 @@ func Key(b *v1alpha1.GaleraBackup, cert, key, ca []byte) *corev1.Secret {
 	}
 }
 
-// Remove is the Job that deletes a backup from its store. The cluster is nil when it is gone.
-func Remove(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options) (
-	*batchv1.Job, error) {
+// Remove is the Job that deletes a backup from its store. The cluster is nil when it is gone. others are the IDs of
+// backups that are known not to add to it.
+func Remove(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options,
+	others ...string) (*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", RemoveName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name,
 		v1alpha1.LabelStore, s.Name)
-	t := task.Task{Remove: &task.Remove{Dir: b.Status.Directory, ID: b.Status.ID}}
+	t := task.Task{Remove: &task.Remove{Dir: b.Status.Directory, ID: b.Status.ID, Others: others}}
 	if b.Spec.Import != nil { // it was made by another object, or elsewhere
 		t.Remove.Checksum = b.Status.Checksum
 	}

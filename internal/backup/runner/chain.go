@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
@@ -63,8 +64,9 @@ func brokenChains(all []*place) {
 }
 
 // needed returns the ID of an increment of a backup, "" for none. One whose manifest is damaged is restored by nothing,
-// and needs nothing. One whose manifest the store does not give out may be an increment.
-func needed(ctx context.Context, bucket *store.Bucket, dir, id string) (string, error) {
+// and needs nothing. One whose manifest the store does not give out may be an increment, unless it is one of the others,
+// which are known to be none: no ID tells, for a backup that waits may add to one with a later ID.
+func needed(ctx context.Context, bucket *store.Bucket, dir, id string, others ...string) (string, error) {
 	all, err := list(ctx, bucket, dir)
 	if err != nil {
 		return "", stored("the backups could not be listed, to find increments of this one", err)
@@ -76,7 +78,7 @@ func needed(ctx context.Context, bucket *store.Bucket, dir, id string) (string, 
 	}
 	for _, p := range all {
 		switch {
-		case p.dir != dir || !p.refused:
+		case p.dir != dir || !p.refused || slices.Contains(others, p.id):
 		case p.id == id:
 			return "", fatal(task.ReasonStoreRefused, fmt.Errorf("the manifest could not be read: %w", p.broken))
 		default:

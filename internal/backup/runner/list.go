@@ -254,8 +254,11 @@ func withoutOrphans(found []place, all bool) (out []place) {
 func uids(dirs []string, found []place) (out []string) {
 	for _, d := range dirs[:min(len(dirs), maxReported)] {
 		i := slices.IndexFunc(found, func(p place) bool { return p.dir == d })
-		out = append(out, fmt.Sprintf("%s (latest backup %s, %s)", path.Base(d), found[i].id,
-			found[i].completed.UTC().Format(time.RFC3339)))
+		when := "whose manifest cannot be read"
+		if !found[i].completed.IsZero() {
+			when = found[i].completed.UTC().Format(time.RFC3339)
+		}
+		out = append(out, fmt.Sprintf("%s (latest backup %s, %s)", path.Base(d), found[i].id, when))
 	}
 	return out
 }

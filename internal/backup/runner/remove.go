@@ -35,15 +35,15 @@ func removeRecorded(ctx context.Context, bucket *store.Bucket, t task.Remove) er
 			return err
 		}
 	}
-	return remove(ctx, bucket, t.Dir, t.ID)
+	return remove(ctx, bucket, t.Dir, t.ID, t.Others...)
 }
 
 // remove deletes a backup that no increment needs: its manifest first, so that half of one is none. An increment may
 // become complete meanwhile. It asks for its base after it has written its manifest (stands), and this asks for
 // increments after it has removed one: the later of both sees the other. It may be killed anywhere.
-func remove(ctx context.Context, bucket *store.Bucket, dir, id string) error {
+func remove(ctx context.Context, bucket *store.Bucket, dir, id string, others ...string) error {
 	base := path.Join(dir, id)
-	if err := free(ctx, bucket, dir, id); err != nil {
+	if err := free(ctx, bucket, dir, id, others...); err != nil {
 		return err
 	}
 	text, err := bucket.ReadAll(ctx, path.Join(base, manifest.Name))
@@ -60,7 +60,7 @@ func remove(ctx context.Context, bucket *store.Bucket, dir, id string) error {
 	if err := gone(ctx, bucket, path.Join(base, manifest.Name)); err != nil {
 		return stored("the manifest could not be deleted", err)
 	}
-	if err := free(ctx, bucket, dir, id); err != nil {
+	if err := free(ctx, bucket, dir, id, others...); err != nil {
 		return err
 	}
 	if err := gone(ctx, bucket, path.Join(base, removing)); err != nil { // from here on nothing brings it back
@@ -89,8 +89,8 @@ func gone(ctx context.Context, bucket *store.Bucket, key string) error {
 }
 
 // free returns an error while an increment needs a backup, whose manifest is there again then.
-func free(ctx context.Context, bucket *store.Bucket, dir, id string) error {
-	by, err := needed(ctx, bucket, dir, id)
+func free(ctx context.Context, bucket *store.Bucket, dir, id string, others ...string) error {
+	by, err := needed(ctx, bucket, dir, id, others...)
 	if by == "" || err != nil {
 		return err
 	}

@@ -60,6 +60,24 @@ func TestUnreadableManifest(t *testing.T) {
 	if _, err := bucket.ReadAll(t.Context(), path.Join(archiveOf, "b2", manifest.Name)); err != nil {
 		t.Errorf("it was removed: %v", err)
 	}
+	refused("the removal of itself", remove(t.Context(), bucket, archiveOf, "b1"))
+	refused("the removal where another one is known", remove(t.Context(), bucket, archiveOf, "b2", "b0", "b3"))
+	if err := remove(t.Context(), bucket, archiveOf, "b2", "b0", "b1"); err != nil {
+		t.Errorf("the removal of what it is known not to add to: %v", err)
+	}
+	if _, err := bucket.ReadAll(t.Context(), path.Join(archiveOf, "b2", manifest.Name)); !store.Missing(err) {
+		t.Errorf("it was not removed: %v", err)
+	}
+}
+
+// TestKnownOthersAreStillRead: an increment whose manifest can be read keeps its base, whatever was said of it.
+func TestKnownOthersAreStillRead(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	chained(t, bucket, 1)
+	if reason, _ := explain(remove(t.Context(), bucket, chainDir, "b0", "b1")); reason != task.ReasonBackupNeeded {
+		t.Error(reason)
+	}
 }
 
 // TestNamedBackupAlone: where a backup is named with its directory, no other one is read.

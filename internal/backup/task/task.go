@@ -181,6 +181,8 @@ type Remove struct {
 	Dir      string `json:"dir"`
 	ID       string `json:"id"`
 	Checksum string `json:"checksum,omitempty"`
+	// Others are the IDs of backups in Dir that are known not to add to it: their manifests need not be read.
+	Others []string `json:"others,omitempty"`
 }
 
 // Describe names a backup whose manifest is read, and whose parts are looked for.

@@ -3,6 +3,7 @@ package taking
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,25 @@ func Kept(r Removal) string {
 		}
 	}
 	return ""
+}
+
+// maxOthers bounds how many backups a Job is given: they are in its environment.
+const maxOthers = 1000
+
+// Others returns the IDs of backups that lie where one does and are known not to add to it, the oldest first: it is
+// removed although the store does not give their manifests out. It is pure.
+func Others(all []v1alpha1.GaleraBackup, b *v1alpha1.GaleraBackup) (out []string) {
+	for i := range all {
+		o := &all[i]
+		if of := o.Status; o.UID == b.UID || of.ID == b.Status.ID || of.Directory != b.Status.Directory ||
+			of.Phase != v1alpha1.BackupCompleted || !Owned(o) || of.Incremental != nil && of.Incremental.Base == b.Status.ID {
+			continue
+		}
+		out = append(out, o.Status.ID)
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), maxOthers)]
 }
 
 // isAbout reports whether an object is about the backup of an ID.
