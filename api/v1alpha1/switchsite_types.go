@@ -81,6 +81,10 @@ type SwitchSiteStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Ends string `json:"ends,omitempty"`
+	// endsGeneration is the metadata.generation for which ends was determined. What was known before a change of the spec
+	// does not count.
+	// +optional
+	EndsGeneration int64 `json:"endsGeneration,omitempty"`
 	// message is what is waited for. Absent for nothing.
 	// +optional
 	Message string `json:"message,omitempty"`

@@ -260,6 +260,10 @@ func TestRejoin(t *testing.T) {
 		c.Spec.ReplicaOf.Cluster = v1alpha1.ReplicatedCluster{Namespace: "site", Name: "standby", UID: uid}
 		return kube.Update(ctx, c)
 	})
+	w.change(func(c *v1alpha1.GaleraCluster) error {
+		c.Status.SwitchSite.EndsGeneration = c.Generation
+		return kube.Status().Update(ctx, c)
+	})
 	identity := w.get().Status.Identity
 	w.ends("shop-reseed-", task.Result{Error: "there is no backup yet"})
 	w.eventually("it is reported", func(c *v1alpha1.GaleraCluster) bool {

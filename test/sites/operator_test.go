@@ -43,6 +43,7 @@ type site struct {
 	leases     [2]leaser
 	source     source
 	ends       []archival.End
+	asked      int64 // the generation for which they are
 	// claims reports whether the volumes are there, emptied whether they were removed once, so that it follows.
 	claims, emptied bool
 	alike           time.Time
@@ -226,8 +227,8 @@ func (w *world) nodeEnds(s *site) (out []archival.End, since time.Time) {
 		out = append(out, end)
 	}
 	slices.SortFunc(out, func(a, b archival.End) int { return cmp.Compare(a.Node, b.Node) })
-	if !slices.Equal(out, s.ends) {
-		s.ends, s.alike = out, w.now
+	if !slices.Equal(out, s.ends) || s.asked != s.c.Generation {
+		s.ends, s.asked, s.alike = out, s.c.Generation, w.now
 	}
 	return out, s.alike
 }

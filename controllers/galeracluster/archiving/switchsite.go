@@ -31,12 +31,13 @@ type alike struct {
 }
 
 type unchanged struct {
-	ends []archival.End
-	at   time.Time
+	ends       []archival.End
+	generation int64
+	at         time.Time
 }
 
-// see returns since when the nodes of a cluster end as they do now.
-func (a *alike) see(key types.NamespacedName, ends []archival.End, now time.Time) time.Time {
+// see returns since when the nodes of a cluster end as they do now, and its spec has this generation.
+func (a *alike) see(key types.NamespacedName, ends []archival.End, generation int64, now time.Time) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(ends) == 0 {
@@ -44,13 +45,13 @@ func (a *alike) see(key types.NamespacedName, ends []archival.End, now time.Time
 		return time.Time{}
 	}
 	before, ok := a.since[key]
-	if ok && slices.Equal(before.ends, ends) {
+	if ok && before.generation == generation && slices.Equal(before.ends, ends) {
 		return before.at
 	}
 	if a.since == nil {
 		a.since = map[types.NamespacedName]unchanged{}
 	}
-	a.since[key] = unchanged{ends, now}
+	a.since[key] = unchanged{ends, generation, now}
 	return now
 }
 
@@ -75,7 +76,7 @@ func (r *Reconciler) lost(ctx context.Context, c *v1alpha1.GaleraCluster) (bool,
 func (r *Reconciler) ends(c *v1alpha1.GaleraCluster) (out []archival.End, since time.Time) {
 	key := client.ObjectKeyFromObject(c)
 	if c.SwitchNumber() == 0 {
-		return nil, r.alike.see(key, nil, time.Time{})
+		return nil, r.alike.see(key, nil, 0, time.Time{})
 	}
 	seen := r.Agents.Seen(key)
 	names := map[string]bool{}
@@ -90,7 +91,7 @@ func (r *Reconciler) ends(c *v1alpha1.GaleraCluster) (out []archival.End, since 
 		out = append(out, endOf(name, seen[name], len(names)))
 	}
 	slices.SortFunc(out, func(a, b archival.End) int { return cmp.Compare(a.Node, b.Node) })
-	return out, r.alike.see(key, out, r.Now())
+	return out, r.alike.see(key, out, c.Generation, r.Now())
 }
 
 // endOf is where a node ends, of so many. Nothing is known of one that does not answer.
@@ -132,6 +133,6 @@ func (r *Reconciler) expire(ctx context.Context, c *v1alpha1.GaleraCluster) erro
 // unknown forgets where nodes end: without an archiver nothing is known of that from now on.
 func unknown(c *v1alpha1.GaleraCluster) {
 	if s := c.Status.SwitchSite; s != nil {
-		s.Ends = ""
+		s.Ends, s.EndsGeneration = "", 0
 	}
 }

@@ -111,10 +111,12 @@ func TestAlike(t *testing.T) {
 		return []archival.End{{Node: "shop-0", By: 3, Position: position, Settled: true}}
 	}
 	for i, tc := range []struct {
-		ends []archival.End
-		want int
-	}{{ends("0-1-7"), 0}, {ends("0-1-7"), 0}, {ends("0-1-8"), 2}, {ends("0-1-8"), 2}, {nil, -1}, {ends("0-1-8"), 5}} {
-		since := a.see(key, tc.ends, noon.Add(time.Duration(i)*time.Second))
+		ends       []archival.End
+		generation int64
+		want       int
+	}{{ends("0-1-7"), 1, 0}, {ends("0-1-7"), 1, 0}, {ends("0-1-8"), 1, 2}, {ends("0-1-8"), 1, 2}, {ends("0-1-8"), 2, 4},
+		{nil, 2, -1}, {ends("0-1-8"), 2, 6}} {
+		since := a.see(key, tc.ends, tc.generation, noon.Add(time.Duration(i)*time.Second))
 		if want := noon.Add(time.Duration(tc.want) * time.Second); !since.Equal(want) && (tc.want >= 0 || !since.IsZero()) {
 			t.Errorf("%d: %s", i, since)
 		}
@@ -285,7 +287,8 @@ func TestEndsAreForgotten(t *testing.T) {
 		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "aaaaaaaa-1"}}
 		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 		c.Status.ClusterUUID, c.Status.Backup = "u", &v1alpha1.ArchiveStatus{Session: "s"}
-		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 7, Phase: v1alpha1.SwitchTaken, Ends: "0-1-7"}
+		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 7, Phase: v1alpha1.SwitchTaken, Ends: "0-1-7",
+			EndsGeneration: 1}
 		edit(c)
 		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
 		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},

@@ -41,7 +41,7 @@ func SwitchSite(c *v1alpha1.GaleraCluster, f Facts) {
 			s.Phase, s.Message = v1alpha1.SwitchTakenBack, ""
 		}
 	case s.Phase == v1alpha1.SwitchTaken:
-		s.Ends, s.Message = "", ""
+		s.Ends, s.EndsGeneration, s.Message = "", 0, ""
 		switch {
 		case v1alpha1.Rejoins(c):
 			ended(s, f, c.Status.Superseded.ID)
@@ -80,7 +80,7 @@ func ended(s *v1alpha1.SwitchSiteStatus, f Facts, by string) {
 	}
 	last, why := lastOf(f, s.Number)
 	if s.Message = why; why == "" {
-		s.Ends = last.String()
+		s.Ends, s.EndsGeneration = last.String(), f.Cluster.Generation
 	}
 }
 

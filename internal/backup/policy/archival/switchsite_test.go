@@ -35,7 +35,7 @@ func newSite(t *testing.T) *site {
 	s := &site{T: t, c: &v1alpha1.GaleraCluster{}}
 	s.c.UID = "aaaaaaaa-1"
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	s.f = Facts{Store: stored("backups"), Now: now, Alike: now.Add(-settleTime)}
+	s.f = Facts{Cluster: s.c, Store: stored("backups"), Now: now, Alike: now.Add(-settleTime)}
 	s.answer(4, "0-1-30")
 	s.ask("bbbbbbbb-1")
 	return s
@@ -369,18 +369,22 @@ func TestEnded(t *testing.T) {
 	s.sees(v1alpha1.SwitchTaken, "")
 	ends := func(want, says string) {
 		t.Helper()
-		if s.sees(v1alpha1.SwitchTaken, says); s.c.Status.SwitchSite.Ends != want {
+		s.sees(v1alpha1.SwitchTaken, says)
+		if have := s.c.Status.SwitchSite; have.Ends != want || have.EndsGeneration != s.c.Generation && want != "" {
 			t.Errorf("%+v instead of %q", s.c.Status.SwitchSite, want)
 		}
 	}
 	ends("", "")
 	s.ask("")
-	s.c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}
+	s.c.Spec.ReplicaOf, s.c.Generation = &v1alpha1.ReplicaOf{Replaces: "4-bbbbbbbb"}, 3
 	ends("0-1-30", "")
 	s.f.Ends[0].By = 0
 	ends("", "shop-0")
 	s.f.Ends[0].By, s.f.Ends[0].Position = s.f.Ends[1].By, "0-1-31"
 	ends("", `shop-0 ends at "0-1-31"`)
+	s.f.Ends[0].Position = "5-1-8" // it was emptied, and has followed
+	ends("", "create it anew without spec.replicaOf.replaces")
+	s.f.Ends[0].Position = "0-1-31"
 	s.f.Ends[1].Position, s.f.Archived.GTID = "0-1-31", "0-1-31"
 	ends("0-1-31", "")
 	p := s.f.Archived.Promotion

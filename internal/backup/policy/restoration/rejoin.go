@@ -88,7 +88,7 @@ func notRejoined(f ReseedFacts) string {
 			galera.Count(*by.Surplus, "transaction"), by.GTID)
 	case !c.ArchivesBinlog(): // what is known of the nodes and the archive is of before
 		return "the archiver has to show that the archive ends with that: enable spec.backup.pointInTime"
-	case s.Ends == "":
+	case s.Ends == "" || s.EndsGeneration != c.Generation: // a node may have written before it was asked for again
 		return cmp.Or(s.Message, "with which transaction all nodes end is not known yet")
 	case s.Ends != by.GTID:
 		return fmt.Sprintf("all nodes end at %s, and the other cluster has everything up to %s alone", s.Ends, by.GTID)

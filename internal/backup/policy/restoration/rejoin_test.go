@@ -33,8 +33,8 @@ func rejoins() ReseedFacts {
 		UID: successor, GTID: "0-1-30", Surplus: new(int64(0)),
 		CountedBy: v1alpha1.CountedByContent}
 	c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Phase: v1alpha1.SwitchTaken, Ends: "0-1-30",
-		Location: new(location.Of(store)),
-		Token:    &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-30", From: "aaaaaaaa-1", To: successor}}
+		EndsGeneration: 4, Location: new(location.Of(store)),
+		Token: &v1alpha1.SwitchToken{Number: 4, GTID: "0-1-30", From: "aaaaaaaa-1", To: successor}}
 	f := ReseedFacts{Cluster: c, Now: time.Unix(1700000000, 0), Set: &appsv1.StatefulSet{}, Source: Source{Store: store}}
 	f.Set.UID = "set"
 	f.Claims = []corev1.PersistentVolumeClaim{{}}
@@ -88,6 +88,8 @@ func TestRejoins(t *testing.T) {
 		}), "the archiver does not answer"},
 		"an earlier release has counted": {of(countedBy("", 0)), "not known yet"},
 		"it was counted by numbers":      {of(countedBy(v1alpha1.CountedByNumbers, 0)), "not known yet"},
+		"the spec was changed since": {of(func(c *v1alpha1.GaleraCluster) { c.Generation++ }),
+			"with which transaction all nodes end is not known yet"},
 		"a node has more": {of(func(c *v1alpha1.GaleraCluster) { c.Status.SwitchSite.Ends = "0-1-31" }),
 			"all nodes end at 0-1-31"},
 		"a node does not answer": {of(func(c *v1alpha1.GaleraCluster) {
