@@ -156,9 +156,9 @@ func TestNamed(t *testing.T) {
 		"it is filled": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
 			c.Status.Restore = &v1alpha1.RestoreStatus{}
 		}, false},
-		"the status is there": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
+		"the status is of before the change": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
 			c.Status.ClusterUUID = "h"
-		}, false},
+		}, true},
 		"it is an ordinary second site": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
 			c.Spec.ReplicaOf.Replaces = ""
 		}, false},

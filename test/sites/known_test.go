@@ -147,8 +147,22 @@ var regressions = map[string]schedule{
 		{2, 1, 0}, {5, 0, 1}, {18, 1, 4}, {6, 0, 1}, {14, 0, 1}, {6, 0, 1}, {4, 1, 1}, {7, 1, 0}, {7, 3, 0}, {8, 3, 0},
 		{12, 0, 1}, {5, 0, 1}, {24, 692, 956}, {25, 302, 183}, {22, 887, 69}, {25, 717, 683}, {25, 325, 922},
 		{20, 580, 434}, {23, 851, 420}, {20, 302, 551}, {20, 458, 405}}},
+	"a first cluster that is to follow its successor has a status of before the change of sites": {3, []event{
+		{20, 33, 854}, {18, 947, 336}, {18, 529, 776}, {6, 257, 417}, {22, 119, 338}, {12, 786, 641}, {5, 903, 394},
+		{24, 789, 93}, {20, 525, 506}}},
 	"a site whose settings are refused has an archive that does not go on from what it has": {3, []event{{0, 732, 16},
 		{15, 890, 975}, {0, 102, 689}, {28, 0, 306}, {29, 958, 131}, {22, 812, 93}, {18, 176, 664}}},
 	"a site whose program is of an earlier release takes over without a token from one that was recovered": {2, []event{
 		{30, 0, 0}, {0, 750, 993}, {15, 477, 933}, {28, 0, 700}, {22, 947, 259}, {0, 376, 913}, {18, 61, 568}}},
+	"a site that has taken over has a status and settings that are refused of before another identity": {2, []event{
+		{27, 0, 1}, {29, 214, 818}, {20, 428, 493}, {19, 292, 637}, {19, 52, 854}, {20, 816, 408}, {23, 987, 141},
+		{20, 288, 896}}},
+	"root writes to a first cluster that has given a token, and does not know of a site without a record": {3, []event{
+		{18, 44, 392}, {18, 704, 254}, {18, 151, 465}, {22, 930, 542}, {22, 109, 78}, {22, 21, 161}, {18, 803, 407},
+		{22, 941, 780}, {14, 811, 641}, {26, 215, 382}}},
+	"root writes to a first cluster between two requests that it follow its successor": {2, []event{{18, 0, 1},
+		{5, 0, 1}, {4, 0, 1}, {7, 0, 0}, {7, 4, 0}, {8, 0, 0}, {8, 4, 0}, {9, 0, 1}, {9, 4, 1}, {10, 0, 0}, {10, 4, 0},
+		{5, 0, 1}, {2, 1, 0}, {5, 0, 1}, {18, 1, 4}, {6, 0, 1}, {14, 0, 1}, {12, 159, 589}, {5, 357, 695}, {24, 672, 514},
+		{22, 401, 946}, {22, 866, 944}, {24, 930, 615}, {26, 323, 958}, {24, 655, 805}, {25, 99, 811}, {4, 766, 873},
+		{25, 76, 318}, {25, 213, 180}}},
 }

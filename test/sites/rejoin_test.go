@@ -78,7 +78,7 @@ func (w *world) byRoot(n *node) {
 	if len(w.opened) == 0 || !n.up || first.emptied || rejoins(first.c) || !slices.Contains(first.nodes, n) {
 		return
 	}
-	first.own++
+	first.own, w.byReadOnlyAdmin = first.own+1, w.byReadOnlyAdmin+1
 	n.followed, n.own = first.followed, first.own
 	w.say("root writes %d to the first cluster", first.own)
 }

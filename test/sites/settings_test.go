@@ -72,6 +72,7 @@ func (w *world) heldBack() (why string, shut []*site) {
 			return c.Namespace + " is to refuse writes, and accepts them", nil
 		case c.Switching() && !strings.Contains(c.Status.SwitchSite.Message, "kubectl patch"):
 			return "the change of sites does not end: " + c.Status.SwitchSite.Message, nil
+		case s.published.Identity() != w.config(c).Identity(): // only a whole configuration replaces another cluster's
 		case up && c.TakesOver() && !c.Refuses() && !s.accepts():
 			shut = append(shut, s)
 		}
