@@ -30,7 +30,7 @@ func TestRemovalKnowsOthers(t *testing.T) {
 			CreationTimestamp: metav1.NewTime(testTime.Add(-time.Hour))}}
 		b.Spec.StoreRef.Name = "offsite"
 		b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: taking.ID(b),
-			Directory: "demo/shop/abcd"}
+			Directory: "demo/shop/abcd", Store: &v1alpha1.StoreLocation{Kind: "Volume", Claim: "here"}}
 		return b
 	}
 	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"}}

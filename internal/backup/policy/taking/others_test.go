@@ -17,7 +17,8 @@ func TestOthers(t *testing.T) {
 	made := func(uid string, day int, changes ...func(*v1alpha1.GaleraBackup)) v1alpha1.GaleraBackup {
 		b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid),
 			CreationTimestamp: metav1.NewTime(time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC))}}
-		b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, Directory: "demo/shop/1", ID: ID(&b)}
+		b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, Directory: "demo/shop/1", ID: ID(&b),
+			Store: &v1alpha1.StoreLocation{Kind: "Volume", Claim: "here"}}
 		for _, change := range changes {
 			change(&b)
 		}
@@ -33,6 +34,15 @@ func TestOthers(t *testing.T) {
 	about := func(id string) func(*v1alpha1.GaleraBackup) {
 		return func(o *v1alpha1.GaleraBackup) { o.Status.ID = id }
 	}
+	lsn := func(o *v1alpha1.GaleraBackup) { o.Status.LSN = 7 }
+	wanted := func(o *v1alpha1.GaleraBackup) { o.Spec.Incremental = &v1alpha1.BackupIncremental{} }
+	at := func(claim string) func(*v1alpha1.GaleraBackup) {
+		return func(o *v1alpha1.GaleraBackup) {
+			if o.Status.Store = nil; claim != "" {
+				o.Status.Store = &v1alpha1.StoreLocation{Kind: "Volume", Claim: claim}
+			}
+		}
+	}
 	phase := func(phase string) func(*v1alpha1.GaleraBackup) {
 		return func(o *v1alpha1.GaleraBackup) { o.Status.Phase = phase }
 	}
@@ -46,7 +56,11 @@ func TestOthers(t *testing.T) {
 	}{
 		"a full one, before":                {made("o", 1), true},
 		"a full one, after":                 {made("o", 30), true},
-		"one that was imported":             {made("o", 1, imported), true},
+		"one that was imported":             {made("o", 1, imported, lsn), true},
+		"one that was imported long ago":    {made("o", 1, imported), false},
+		"what may have been an increment":   {made("o", 1, wanted), false},
+		"of another store":                  {made("o", 1, at("there")), false},
+		"of a store that is not known":      {made("o", 1, at("")), false},
 		"a full one instead":                {made("o", 1, addsTo("")), true},
 		"an increment of another one":       {made("o", 1, addsTo("x")), true},
 		"an increment of it":                {made("o", 30, addsTo(b.Status.ID)), false},

@@ -83,15 +83,28 @@ const maxOthers = 1000
 func Others(all []v1alpha1.GaleraBackup, b *v1alpha1.GaleraBackup) (out []string) {
 	for i := range all {
 		o := &all[i]
-		if of := o.Status; o.UID == b.UID || of.ID == b.Status.ID || of.Directory != b.Status.Directory ||
-			of.Phase != v1alpha1.BackupCompleted || !Owned(o) || of.Incremental != nil && of.Incremental.Base == b.Status.ID {
-			continue
+		if of := o.Status; o.UID != b.UID && of.ID != b.Status.ID && together(o, b) && Owned(o) &&
+			of.Phase == v1alpha1.BackupCompleted && knowsBase(o) &&
+			(of.Incremental == nil || of.Incremental.Base != b.Status.ID) {
+			out = append(out, of.ID)
 		}
-		out = append(out, o.Status.ID)
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
 	return out[:min(len(out), maxOthers)]
+}
+
+// together reports whether two backups lie in one directory of one store.
+func together(o, b *v1alpha1.GaleraBackup) bool {
+	in, of := o.Status.Store, b.Status.Store
+	return in != nil && of != nil && *in == *of && o.Status.Directory == b.Status.Directory
+}
+
+// knowsBase reports whether the status of a complete backup shows whether it is an increment. One of a build that knew
+// no increments may have lost that; one that was imported has an LSN where its manifest was read for it.
+func knowsBase(o *v1alpha1.GaleraBackup) bool {
+	return o.Status.Incremental != nil || o.Spec.Import == nil && o.Spec.Incremental == nil ||
+		o.Spec.Import != nil && o.Status.LSN > 0
 }
 
 // isAbout reports whether an object is about the backup of an ID.
