@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	f, err := r.observe(ctx, c)
 	if err != nil {
-		return retry.Pass(0, err)
+		return retry.Pass(0, errors.Join(err, r.forgetEnds(ctx, c)))
 	}
 	next := c.DeepCopy()
 	archival.Relocate(next, f, r.Late())

@@ -130,6 +130,16 @@ func (r *Reconciler) expire(ctx context.Context, c *v1alpha1.GaleraCluster) erro
 	return r.Status().Update(ctx, c)
 }
 
+// forgetEnds stores that it is not known where nodes end: nothing is read from now on, and a cluster is emptied by it.
+func (r *Reconciler) forgetEnds(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	if s := c.Status.SwitchSite; s == nil || s.Ends == "" {
+		return nil
+	}
+	c = c.DeepCopy()
+	unknown(c)
+	return r.Status().Update(ctx, c)
+}
+
 // unknown forgets where nodes end: without an archiver nothing is known of that from now on.
 func unknown(c *v1alpha1.GaleraCluster) {
 	if s := c.Status.SwitchSite; s != nil {

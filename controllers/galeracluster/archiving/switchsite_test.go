@@ -280,9 +280,11 @@ func TestEndsAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const failing = "the store cannot be read"
 	for name, edit := range map[string]func(*v1alpha1.GaleraCluster){
 		"it is off":          func(c *v1alpha1.GaleraCluster) { c.Spec.Backup = nil },
 		"it is to hibernate": func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true },
+		failing:              func(*v1alpha1.GaleraCluster) {},
 	} {
 		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "aaaaaaaa-1"}}
 		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
@@ -290,12 +292,22 @@ func TestEndsAreForgotten(t *testing.T) {
 		c.Status.SwitchSite = &v1alpha1.SwitchSiteStatus{Number: 7, Phase: v1alpha1.SwitchTaken, Ends: "0-1-7",
 			EndsGeneration: 1}
 		edit(c)
-		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).Build()
+		k := fake.NewClientBuilder().WithScheme(scheme).WithObjects(c).WithStatusSubresource(c).WithInterceptorFuncs(
+			interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+				return errors.New("no")
+			}, Get: func(ctx context.Context, k client.WithWatch, key client.ObjectKey, o client.Object,
+				opts ...client.GetOption) error {
+				if _, is := o.(*v1alpha1.GaleraBackupStore); is {
+					return errors.New("no")
+				}
+				return k.Get(ctx, key, o, opts...)
+			}}).Build()
 		r := Reconciler{Client: k, Live: k, Calls: &calls.Calls[string, deployed.Question, task.Archived]{},
 			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{}, Now: time.Now,
 			Today: time.Now, Late: time.Now}
-		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)}); err != nil {
-			t.Fatal(err)
+		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(c)})
+		if (err != nil) != (name == failing) {
+			t.Fatal(name, err)
 		}
 		if err := k.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil || c.Status.SwitchSite.Ends != "" {
 			t.Errorf("%s: %v, %+v", name, err, c.Status.SwitchSite)
