@@ -63,7 +63,8 @@ func Superseded(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v
 // its own still, which it would follow with otherwise. One that has taken over again since has spec.cutover.
 func named(c *v1alpha1.GaleraCluster, by agentapi.Refusal) (of v1alpha1.SupersededStatus) {
 	r := c.Spec.ReplicaOf
-	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || by.Switching == 0 || c.Status.Restore != nil {
+	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || by.Switching == 0 || v1alpha1.Replaced(c) == r.Replaces ||
+		c.Status.Restore != nil && c.Status.Restore.Phase != v1alpha1.RestoreCompleted {
 		return of
 	}
 	return v1alpha1.SupersededStatus{ID: r.Replaces, Namespace: cmp.Or(r.Cluster.Namespace, c.Namespace),

@@ -156,6 +156,15 @@ func TestNamed(t *testing.T) {
 		"it is filled": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
 			c.Status.Restore = &v1alpha1.RestoreStatus{}
 		}, false},
+		"it was filled with the data of the other one": {func(c *v1alpha1.GaleraCluster, by *agentapi.NodeConfig) {
+			c.Status.Identity = v1alpha1.IdentityAfter(c, "4-bbbbbbbb")
+			by.UID = c.Status.Identity
+			c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted}
+		}, false},
+		"the status is of before the change, and it began with a backup": {func(c *v1alpha1.GaleraCluster,
+			_ *agentapi.NodeConfig) {
+			c.Status.ClusterUUID, c.Status.Restore = "h", &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted}
+		}, true},
 		"the status is of before the change": {func(c *v1alpha1.GaleraCluster, _ *agentapi.NodeConfig) {
 			c.Status.ClusterUUID = "h"
 		}, true},

@@ -224,6 +224,7 @@ var mutants = []mutant{
 			f.Cluster = f.Cluster.DeepCopy()
 			if by, s := f.Cluster.Status.Superseded, f.Cluster.Status.SwitchSite; by != nil && s != nil {
 				by.Surplus, by.CountedBy, s.Ends = new(int64(0)), v1alpha1.CountedByContent, by.GTID
+				s.EndsGeneration = f.Cluster.Generation
 			}
 			return restoration.Reseed(to, f)
 		}
@@ -242,8 +243,16 @@ var mutants = []mutant{
 		r.switchSite = func(c *cluster, f archival.Facts) {
 			archival.SwitchSite(c, f)
 			if s := c.Status.SwitchSite; s != nil && s.Token != nil && v1alpha1.Rejoins(c) {
-				s.Ends, s.Message = s.Token.GTID, ""
+				s.Ends, s.EndsGeneration, s.Message = s.Token.GTID, c.Generation, ""
 			}
+		}
+	}},
+	{"where nodes have ended before a request counts", func(r *rules) {
+		r.reseed = func(to *v1alpha1.GaleraClusterStatus, f restoration.ReseedFacts) restoration.ReseedAct {
+			if s := f.Cluster.Status.SwitchSite; s != nil {
+				s.EndsGeneration, to.SwitchSite.EndsGeneration = f.Cluster.Generation, f.Cluster.Generation
+			}
+			return restoration.Reseed(to, f)
 		}
 	}},
 	{"what it was to follow has not taken over", func(r *rules) {
