@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// TestRemovalKnowsOthers: the Job that removes a backup is told which other ones do not add to it.
+// TestRemovalKnowsOthers: the Job that removes a backup is given the backups that do not add to it.
 func TestRemovalKnowsOthers(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme)); err != nil {

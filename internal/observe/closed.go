@@ -58,9 +58,9 @@ func Superseded(f Facts, seen map[string]Seen, published agentapi.NodeConfig) *v
 	return c
 }
 
-// named is the cluster that has taken over, as spec.replicaOf.replaces has it of one that has lost its status, or has one
-// of before, while its nodes refused writes for the change of sites alone: the API admits no other one. It has data of
-// its own still, which it would follow with otherwise. One that has taken over again since has spec.cutover.
+// named is the cluster that has taken over, as spec.replicaOf.replaces has it of one whose status was lost, or is of
+// before, while its nodes refused writes for the change of sites alone: the API admits no other one. It has data of its
+// own still, which it would follow with otherwise. One that has taken over again since has spec.cutover.
 func named(c *v1alpha1.GaleraCluster, by agentapi.Refusal) (of v1alpha1.SupersededStatus) {
 	r := c.Spec.ReplicaOf
 	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || by.Switching == 0 || v1alpha1.Replaced(c) == r.Replaces ||

@@ -64,8 +64,8 @@ func brokenChains(all []*place) {
 }
 
 // needed returns the ID of an increment of a backup, "" for none. One whose manifest is damaged is restored by nothing,
-// and needs nothing. One whose manifest the store does not give out may be an increment, unless it is one of the others,
-// which are known to be none: no ID tells, for a backup that waits may add to one with a later ID.
+// and needs nothing. One whose manifest the store does not give out may be an increment, unless it is one of the
+// others, which are known to be none. Its ID shows nothing: a backup that waits may add to one with a later ID.
 func needed(ctx context.Context, bucket *store.Bucket, dir, id string, others ...string) (string, error) {
 	all, err := list(ctx, bucket, dir)
 	if err != nil {

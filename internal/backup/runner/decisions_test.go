@@ -126,7 +126,8 @@ func TestNotFound(t *testing.T) {
 		{dir: "demo/shop/u2", id: "c", completed: now}, {dir: "demo/shop/u3", id: "d", refused: true}},
 		task.Find{Dir: "demo/shop"})
 	if reason, _ := explain(err); reason != task.ReasonBackupAmbiguous ||
-		!strings.Contains(err.Error(), "u1 (latest backup a, ") || !strings.Contains(err.Error(), "u2 (latest backup b, ") ||
+		!strings.Contains(err.Error(), "u1 (latest backup a, ") ||
+		!strings.Contains(err.Error(), "u2 (latest backup b, ") ||
 		!strings.Contains(err.Error(), "u3 (latest backup d, whose manifest cannot be read)") {
 		t.Error(err)
 	}
