@@ -213,6 +213,31 @@ func checksum(ctx context.Context, db *sql.DB, databases []string) (string, erro
 	return fmt.Sprintf("%016x", h.Sum64()), nil
 }
 
+// checkRows checks that each table has all rows that a run may ask for, with the ids from one on.
+func (r *target) checkRows(ctx context.Context) error {
+	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
+		want := fmt.Sprintf("1 to %d, %[1]d rows", r.plan.Data.Rows)
+		for _, database := range r.plan.Data.Names() {
+			names, err := tables(ctx, db, database)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				var have string
+				if err := db.QueryRowContext(ctx, "SELECT CONCAT(COALESCE(MIN(id), 0), ' to ', COALESCE(MAX(id), 0), ', ', "+
+					"COUNT(*), ' rows') FROM "+quoted(database)+"."+quoted(name)).Scan(&have); err != nil {
+					return err
+				}
+				if have != want {
+					return fmt.Errorf("the test data are not those that are asked for: the ids of %s.%s are %s, not %s", database,
+						name, have, want)
+				}
+			}
+		}
+		return nil
+	})
+}
+
 func tables(ctx context.Context, db *sql.DB, database string) ([]string, error) {
 	rows, err := db.QueryContext(ctx,
 		"SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", database)

@@ -79,3 +79,42 @@ func TestLeftoversAreNoLackOfSpace(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestRowsAreThoseAskedFor: a data set whose ids have gaps, as those that nodes make themselves, is not measured.
+func TestRowsAreThoseAskedFor(t *testing.T) {
+	const ip = "127.0.0.35"
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(ip, clientPort))
+	if err != nil {
+		t.Skip("another program has the database's port on this host: ", err)
+	}
+	defer l.Close()
+	have := ""
+	db := fakeDB{answer: func(query string) (string, string) {
+		if strings.Contains(query, "information_schema") {
+			return "sbtest1", ""
+		}
+		return have, ""
+	}}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			db.serve(c)
+		}
+	}()
+	r := &target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}},
+		Data: result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10}}}
+	if args := r.prepareArguments("bench_1x10"); !slices.Contains(args, "--auto_inc=off") || args[len(args)-1] != "prepare" {
+		t.Errorf("rows are made with %v", args)
+	}
+	for ids, right := range map[string]bool{"1 to 10, 10 rows": true, "3 to 30, 10 rows": false, "1 to 30, 10 rows": false,
+		"1 to 10, 9 rows": false, "0 to 0, 0 rows": false} {
+		have = ids
+		if err := r.checkRows(t.Context()); (err == nil) != right {
+			t.Errorf("%s: %v", ids, err)
+		}
+	}
+}

@@ -109,17 +109,25 @@ func (r *runner) prepare(ctx context.Context) error {
 	// One node writes: the same rows come in the same order, and nothing conflicts.
 	r.plan.Hosts = r.plan.Hosts[:1]
 	for _, name := range r.plan.Data.Names() {
-		// The later of two settings counts.
-		if _, err := r.sysbench(ctx, append(r.arguments(prepareScript, min(r.plan.Data.Tables, 4)), "--mysql-db="+name,
-			"prepare")); err != nil {
+		if _, err := r.sysbench(ctx, r.prepareArguments(name)); err != nil {
 			return fmt.Errorf("sysbench prepare: %w", err)
 		}
 	}
 	return r.describeData(ctx)
 }
 
+// prepareArguments have rows made with the ids that a run asks for, from one on: the ids that a node of three makes
+// itself are every third number. Of two settings the later counts.
+func (r *target) prepareArguments(database string) []string {
+	return append(r.arguments(prepareScript, min(r.plan.Data.Tables, 4)), "--mysql-db="+database, "--auto_inc=off",
+		"prepare")
+}
+
 func (r *runner) describeData(ctx context.Context) (err error) {
 	data := r.plan.Data
+	if err := r.checkRows(ctx); err != nil {
+		return err
+	}
 	if data.Checksum, err = r.checksums(ctx); err != nil {
 		return err
 	}

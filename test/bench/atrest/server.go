@@ -176,7 +176,7 @@ func (s *server) prepare(ctx context.Context, rows int) error {
 		return err
 	}
 	s.rows = rows
-	_, err := s.bench(ctx, "read_write", "prepare", rows)
+	_, err := s.bench(ctx, "read_write", "prepare", rows, "--auto_inc=off") // with the ids that a run asks for
 	return err
 }
 
