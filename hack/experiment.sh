@@ -45,6 +45,10 @@ MD
   printf '\n![The first round over time](%s.svg)\n' "$NAME"
 }
 
+# A report names the commit that it measured.
+if [ $# -lt 2 ] && ! git -C "$REPO_DIR" diff --quiet HEAD -- . ':!docs'; then
+  die "the source has changes that are not committed: commit them first, or name another FOLDER for the report"
+fi
 kubectl_here get namespace "$NAMESPACE" >/dev/null 2>&1 || kubectl_here create namespace "$NAMESPACE" >&2
 kubectl_here delete --ignore-not-found -f "$FILE" >&2 # one of an earlier time is measured anew
 kubectl_here apply -f "$FILE" >&2
