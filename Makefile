@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 MODULE := github.com/galera-operator/galera-operator
 # VERSION is a semantic version, without a tag too: v0.0.0-gCOMMIT.
 # The pages are no part of a program: a report that was just written does not make the next one's version dirty.
-VERSION ?= $(shell git describe --tags --match 'v*' 2>/dev/null || echo "v0.0.0-g$$(git describe --always --exclude '*' 2>/dev/null || echo dev)")$(shell git diff --quiet HEAD -- . ':!docs' 2>/dev/null || echo -dirty)
+VERSION ?= $(shell git describe --tags --match 'v*' 2>/dev/null || echo "v0.0.0-g$$(git describe --always --exclude '*' 2>/dev/null || echo dev)")$(shell git diff --quiet HEAD -- . ':!docs' 2>/dev/null || [ $$? != 1 ] || echo -dirty)
 # IMG is the operator's image for deploy and dist; the local cluster has its own (hack/versions.env).
 IMG ?= ghcr.io/galera-operator/galera-operator:$(VERSION)
 
