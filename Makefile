@@ -285,7 +285,7 @@ install: ## Install the CRDs.
 	@kubectl apply --server-side -k config/crd
 
 .PHONY: uninstall
-uninstall: ## Remove the CRDs; refused while a GaleraCluster or GaleraBenchmark is left.
+uninstall: ## Remove the CRDs; refused while any resource of theirs is left.
 	@hack/uninstall.sh
 
 .PHONY: deploy
