@@ -53,10 +53,21 @@ func Decide(to *v1alpha1.GaleraClusterStatus, f Facts) Decision {
 	case s.Phase == v1alpha1.RestoreRestoring:
 		d := restoring(s, f)
 		s.Progress = progress(s, f)
-		completeImport(to, f.Now)
+		recordHistory(to, f.Now)
 		return d
 	}
 	return Decision{}
+}
+
+// recordHistory records the history that the cluster has from now on, in the write that completes the restore: a
+// cluster whose volumes are all lost before its first start has lost its data, and does not begin empty.
+func recordHistory(to *v1alpha1.GaleraClusterStatus, now time.Time) {
+	if to.ClusterUUID != "" || to.Restore.Phase != v1alpha1.RestoreCompleted {
+		return
+	}
+	to.ClusterUUID = to.Restore.History
+	// Another volume may remember a higher epoch: epochs count operations, and there were never as many as seconds.
+	to.Epoch = max(to.Epoch+1, now.Unix())
 }
 
 func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {

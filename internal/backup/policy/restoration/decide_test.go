@@ -189,6 +189,14 @@ func TestDecide(t *testing.T) {
 			!slices.Equal(d.Restore, c.restore) {
 			t.Errorf("%s: %s %s %q, find %v, restore %v", name, s.Phase, s.Reason, s.Message, d.Find, d.Restore)
 		}
+		// From then on a cluster never begins empty, whatever becomes of its volumes.
+		history, epoch := "", int64(0)
+		if c.phase == v1alpha1.RestoreCompleted {
+			history, epoch = "new", noon.Unix()
+		}
+		if next.ClusterUUID != history || next.Epoch != epoch {
+			t.Errorf("%s: the history is %q at the epoch %d", name, next.ClusterUUID, next.Epoch)
+		}
 	}
 }
 

@@ -130,18 +130,6 @@ func Findings(found []task.Finding) (out []v1alpha1.ExternalFinding) {
 	return out
 }
 
-// completeImport records the history that the cluster has from now on: it never begins empty, whatever becomes of the
-// volume before its first start.
-func completeImport(to *v1alpha1.GaleraClusterStatus, now time.Time) {
-	s := to.Restore
-	if s.External == nil || to.ClusterUUID != "" || s.Phase != v1alpha1.RestoreCompleted {
-		return
-	}
-	to.ClusterUUID = s.History
-	// Another volume may remember a higher epoch: epochs count operations, and there were never as many as seconds.
-	to.Epoch = max(to.Epoch+1, now.Unix())
-}
-
 // describeImport reports what was copied, with what the Job has counted.
 func describeImport(c *v1alpha1.GaleraCluster, s *v1alpha1.RestoreStatus) string {
 	if b := c.FromBackup(); b != nil {
