@@ -192,8 +192,8 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Blocker {
 	case result.Reason == agentapi.SQLOwned:
 		return Blocker{Reason: v1alpha1.ReasonOwnedByAnother, RetryAfter: RefusedInterval,
 			Message: fmt.Sprintf(
-				"%s belongs to %s: choose another name, delete that one, or, once it is gone, take this over with spec.adopt: true",
-				what, owner)}
+				"%s belongs to %s: choose another name. With spec.adopt: true it is taken over if that one is of another "+
+					"cluster, or once that one is deleted", what, owner)}
 	case result.Reason == agentapi.SQLForeign:
 		return Blocker{Reason: v1alpha1.ReasonGrantNotAllowed, RetryAfter: RefusedInterval, Message: users.Foreign(message)}
 	case result.Reason == agentapi.SQLNoPlugin:
@@ -230,14 +230,27 @@ var MayEndWait = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		(was.Reason == "") != (now.Reason == "") || was.Leaseless != now.Leaseless
 }}
 
-// GoneForGood reports whether a resource that is marked as an owner no longer exists: its mark may be replaced then.
-func GoneForGood(ctx context.Context, live client.Reader, owner string, o client.Object) (bool, error) {
+// Bound is a GaleraUser or a GaleraDatabase.
+type Bound interface {
+	client.Object
+	// Cluster returns the namespace and the name of the GaleraCluster, which never change.
+	Cluster() (namespace, name string)
+}
+
+// GoneForGood reports whether the resource that is marked as an owner in a cluster manages nothing there, so that its
+// mark may be replaced: it no longer exists, or is of another cluster, with whose data the mark has come. o is an empty
+// one of its kind.
+func GoneForGood(ctx context.Context, live client.Reader, owner string, c *v1alpha1.GaleraCluster, o Bound) (bool,
+	error) {
 	namespace, name, ok := strings.Cut(agentapi.Named(owner), "/")
 	if !ok {
 		return false, nil
 	}
-	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	if err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	}
+	ofNamespace, of := o.Cluster()
+	return ofNamespace != c.Namespace || of != c.Name, nil
 }
 
 // Predecessor reports whether the answer to a drop names the mark of an earlier object of the same name, while the

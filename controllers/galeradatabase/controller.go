@@ -112,7 +112,7 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 		Object: client.ObjectKeyFromObject(d)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if err == nil && present && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
-		gone, goneErr := clusterref.GoneForGood(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
+		gone, goneErr := clusterref.GoneForGood(ctx, r.Live, result.Owner, c, &v1alpha1.GaleraDatabase{})
 		if goneErr != nil {
 			return h, goneErr
 		}

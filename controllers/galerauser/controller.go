@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -212,8 +213,10 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (clusterref.Blocker, e
 	}
 	by := calls.By{Cluster: client.ObjectKeyFromObject(p.cluster), Object: client.ObjectKeyFromObject(p.user)}
 	result, err := p.Calls.Ask(ctx, by, target, desired)
-	if err == nil && result.Reason == agentapi.SQLOwned && p.user.Spec.Adopt {
-		gone, goneErr := clusterref.GoneForGood(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
+	// The operator's own account comes with the data of a cluster of the same name, too.
+	adopts := p.user.Spec.Adopt || metav1.IsControlledBy(p.user, p.cluster)
+	if err == nil && result.Reason == agentapi.SQLOwned && adopts {
+		gone, goneErr := clusterref.GoneForGood(ctx, p.Live, result.Owner, p.cluster, &v1alpha1.GaleraUser{})
 		if goneErr != nil {
 			return clusterref.Blocker{}, goneErr
 		}

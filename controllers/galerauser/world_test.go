@@ -128,7 +128,7 @@ func (w *testServer) keep(_ context.Context, _ observe.Target, u agentapi.SQLUse
 		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner
 	case !u.Present && is && (have.Owner == u.Owner || have.Owner == u.Instead):
 		r.Statements, err = 1, w.write(func() error { delete(w.accounts, u.Name); return nil })
-	case u.Present && is && have.Owner != u.Owner && !u.Again(have.Owner):
+	case u.Present && is && have.Owner != u.Owner && have.Owner != u.Instead && !u.Again(have.Owner):
 		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner
 	case u.Present && (!is || !slices.Equal(have.Accepts, u.Accepts) || have.Subject != u.Subject ||
 		have.Issuer != u.Issuer || have.Owner != u.Owner):
