@@ -224,12 +224,11 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 	if err != nil || f.CA == "" {
 		return nil, nil, err
 	}
-	s, refused := proxy.State(f)
-	var before agentapi.ProxyState
-	if have != nil && json.Unmarshal(have.Data[agentapi.ProxyStateKey], &before) != nil {
-		before = agentapi.ProxyState{}
+	if have != nil && json.Unmarshal(have.Data[agentapi.ProxyStateKey], &f.Before) != nil {
+		f.Before = agentapi.ProxyState{}
 	}
-	s.Revision = proxy.Revision(before, s, r.known(client.ObjectKeyFromObject(p)), r.Now())
+	s, refused := proxy.State(f)
+	s.Revision = proxy.Revision(f.Before, s, r.known(client.ObjectKeyFromObject(p)), r.Now())
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, nil, err
@@ -243,7 +242,7 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 		return nil, nil, err
 	}
 	trust := proxy.Trusted(proxy.Trust{Pods: d.Spec.Template.Annotations[v1alpha1.AnnotationTrusts],
-		Given: d.Annotations[v1alpha1.AnnotationTrusts]}, before.CA, f.CA)
+		Given: d.Annotations[v1alpha1.AnnotationTrusts]}, f.Before.CA, f.CA)
 	objects := resources.ProxyObjects(p, c, r.Options, trust.Pods, trust.Given)
 	for _, o := range append([]client.Object{secret}, objects...) {
 		if err := r.Objects.Apply(ctx, p.UID, o); err != nil {

@@ -30,6 +30,8 @@ type Facts struct {
 	Addresses   map[string]string
 	Terminating map[string]bool
 	ServerName  func(node string) string
+	// Before is the state that was published last, the zero value where there is none.
+	Before agentapi.ProxyState
 	// Users are all GaleraUsers of the cluster; Password returns the one that a user's binding Secret holds, "" for none.
 	Users    []v1alpha1.GaleraUser
 	Password func(*v1alpha1.GaleraUser) string
@@ -54,7 +56,7 @@ func State(f Facts) (agentapi.ProxyState, []v1alpha1.RefusedUser) {
 			s.ServerVersion = m.Version
 		}
 	}
-	s.ServerVersion = cmp.Or(s.ServerVersion, "10.11.0-MariaDB")
+	s.ServerVersion = cmp.Or(s.ServerVersion, f.Before.ServerVersion, "10.11.0-MariaDB")
 	var refused []v1alpha1.RefusedUser
 	s.Users, refused = accounts(f)
 	return s, refused
@@ -70,9 +72,18 @@ func wait(p v1alpha1.ProxyPoolSpec) time.Duration {
 
 // nodes are those with an address. The one behind NAME-primary is the writer, whatever else is known of it: there is no
 // other opinion. Readers are the other nodes that are seen to be Synced, that are not about to stop, and that do not
-// lag behind another reader; without one the writer reads, too.
+// lag behind another reader; without one the writer reads, too. A status without members is one that was lost, or is of
+// a resource that was created again: the nodes whose pods are still there stay as they are.
 func nodes(f Facts) []agentapi.ProxyNode {
 	out := []agentapi.ProxyNode{}
+	if len(f.Cluster.Status.Members) == 0 {
+		for _, n := range f.Before.Nodes {
+			if f.Addresses[n.Name] == n.Address {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
 	readers, quick := false, false
 	lagging := map[string]bool{}
 	for _, m := range f.Cluster.Status.Members {

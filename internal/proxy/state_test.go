@@ -47,6 +47,10 @@ func TestNodes(t *testing.T) {
 		want   map[string]string
 	}{
 		"all are Synced": {func(*Facts) {}, map[string]string{"shop-0": "Writer", "shop-1": "Reader", "shop-2": "Reader"}},
+		"without a status they stay as they were, while their pods are there": {func(f *Facts) {
+			f.Before, _ = State(*f)
+			f.Cluster.Status.Members, f.Cluster.Status.Primary, f.Addresses["shop-2"] = nil, "", "10.0.0.9"
+		}, map[string]string{"shop-0": "Writer", "shop-1": "Reader"}},
 		"a donor is no reader": {func(f *Facts) { f.Cluster.Status.Members[1].NodeState = "Donor" },
 			map[string]string{"shop-0": "Writer", "shop-1": "Draining", "shop-2": "Reader"}},
 		"a node that does not answer is no reader": {func(f *Facts) { f.Cluster.Status.Members[1].NodeState = "" },
