@@ -74,8 +74,8 @@ func rejoinLine(c *v1alpha1.GaleraCluster, to v1alpha1.SiteCluster) (line string
 		return "", false, fmt.Errorf("another cluster has taken over from %s: %s/%s", c.Name, by.Namespace, by.Name)
 	case by.CountedBy == v1alpha1.CountedByNothing:
 		return "", false, fmt.Errorf("nothing is removed: an earlier release of the operator has recorded that %s has taken "+
-			"over, and has not shown that it has all transactions of %s. Compare the two, then delete %[2]s, and create it "+
-			"anew with spec.replicaOf", to.Name, c.Name)
+			"over, and has not shown that it has all transactions of %s. Compare the two, then delete %[2]s and its "+
+			"claims, and create it anew with spec.replicaOf", to.Name, c.Name)
 	case by.Surplus == nil:
 		return "waiting until " + c.Name + " knows whether " + to.Name + " has everything", false, nil
 	case *by.Surplus > 0:

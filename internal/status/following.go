@@ -322,7 +322,8 @@ func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
 		return text + "To follow, create this one anew without spec.cutover" + withApplied(c)
 	case to != nil && to.Token != nil:
 		return text + fmt.Sprintf("Have the other cluster go on (kubectl galera switch-site %s -n %s --back), then delete "+
-			"this one, and create it anew without spec.cutover", cmp.Or(of.Name, c.Name), cmp.Or(of.Namespace, c.Namespace))
+			"this one and its claims, and create it anew without spec.cutover", cmp.Or(of.Name, c.Name),
+			cmp.Or(of.Namespace, c.Namespace))
 	case to != nil:
 		return text + giveUp(c, f.applied)
 	}

@@ -17,7 +17,14 @@ func TestReplacedUnknown(t *testing.T) {
 		"nothing is left":    {says: "Its data may have transactions that site/standby lacks"},
 		"it follows another": {change: func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf.Replaces = "" }},
 		"it has not begun":   {change: func(c *v1alpha1.GaleraCluster) { c.Status.ClusterUUID = "" }},
-		"its copy is known":  {change: func(c *v1alpha1.GaleraCluster) { c.Status.Restore = &v1alpha1.RestoreStatus{} }},
+		"its copy is made":   {change: func(c *v1alpha1.GaleraCluster) { c.Status.Restore = &v1alpha1.RestoreStatus{} }},
+		"its copy is known": {change: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted, Directory: "site/standby/bbbbbbbb"}
+		}},
+		"it began with a backup of itself": {change: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted, Directory: "site/n/aaaaaaaa",
+				Replay: &v1alpha1.ReplayStatus{Chain: 3}}
+		}, says: "compare the two"},
 		"its identity shows that it was emptied": {change: func(c *v1alpha1.GaleraCluster) {
 			c.Status.Identity = v1alpha1.IdentityAfter(c, replaces)
 		}},
@@ -29,7 +36,7 @@ func TestReplacedUnknown(t *testing.T) {
 		c := in.Facts.Cluster
 		c.UID, c.Status.ClusterUUID, c.Status.Identity = "u", "6b4c1a52-0000-11f0-a000-000000000001", "u"
 		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Replaces: replaces,
-			Cluster: v1alpha1.ReplicatedCluster{Namespace: "site", Name: "standby"}}
+			Cluster: v1alpha1.ReplicatedCluster{Namespace: "site", Name: "standby", UID: "bbbbbbbb-1111"}}
 		if tc.change != nil {
 			tc.change(c)
 		}

@@ -31,7 +31,7 @@ func TestNotObeyed(t *testing.T) {
 		"no one's, and the server has gone on": {has: "0-1-10", says: []string{"has no uid", applied}, without: patch},
 		"nothing is applied yet":               {says: []string{patch}},
 		"its status is lost": {has: "0-1-9", lost: true, says: []string{"status was lost", "more than 0-1-9", patch,
-			"If it has not, delete it, and create it anew without spec.cutover"}, without: applied},
+			"If it has not, delete it and its claims, and create it anew without spec.cutover"}, without: applied},
 		"another one's, whose status is lost": {uid: "x", own: "7-7-3", has: "0-1-9", lost: true,
 			says: []string{`"uid":"u","own":null}`, "If it has not, delete it"}},
 		"another one's, with what that one had": {uid: "x", own: "7-7-3", has: "0-1-5",

@@ -8,6 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -56,9 +57,9 @@ func promotionRefused(in Input) *validate.Problem {
 			"following once spec.cutover is removed: "+fmt.Sprintf(`kubectl patch galeracluster %s -n %s --type=merge `+
 			`-p '{"spec":{"cutover":null}}'`, c.Name, c.Namespace))
 	case p.LostTo != "":
-		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it, and "+
-			"create it anew if it is to follow that one. If that one is gone for good, have this one take over all the same: "+
-			without)
+		return blocking(v1alpha1.ReasonPromotionLost, unrecorded(c)+". This cluster accepts no writes. Delete it and its "+
+			"claims, and create it anew if it is to follow that one. If that one is gone for good, have this one take over "+
+			"all the same: "+without)
 	case p.Message != "" && c.Spec.Cutover.Token != nil:
 		return blocking(v1alpha1.ReasonPromotionUnrecorded, unrecorded(c)+". To give it up, take it back at the other "+
 			"cluster, which accepts no writes (kubectl galera switch-site NAME --back), then remove spec.cutover here. If that "+
@@ -152,8 +153,8 @@ func notObeyed(c *v1alpha1.GaleraCluster) string {
 	own := patchCutover(c, ownFields(c, ""))
 	if v1alpha1.HoldsAtCutover(c) && c.Status.ClusterUUID != "" {
 		return fmt.Sprintf("%s. Whether nodes have accepted writes is not known, as the cluster's status was lost: no node "+
-			"accepts any, or applies more than %s. If this cluster has taken over before: %s. If it has not, delete it, and "+
-			"create it anew without spec.cutover", text, to.GTID, own)
+			"accepts any, or applies more than %s. If this cluster has taken over before: %s. If it has not, delete it "+
+			"and its claims, and create it anew without spec.cutover", text, to.GTID, own)
 	}
 	text += ". The cluster goes on following, and no node accepts writes"
 	if to.UID == "" && (r == nil || !binlog.Beyond(r.Applied, to.GTID)) {
@@ -241,16 +242,23 @@ func refuses(in Input, member string) bool {
 // lost whether it was emptied for that: its data may be its own. It returns "" for any other cluster.
 func ReplacedUnknown(c *v1alpha1.GaleraCluster) string {
 	r := c.Spec.ReplicaOf
-	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || c.Status.ClusterUUID == "" || c.Status.Restore != nil ||
-		v1alpha1.Replaced(c) != "" {
+	if r == nil || r.Replaces == "" || c.Spec.Cutover != nil || c.Status.ClusterUUID == "" || v1alpha1.Replaced(c) != "" ||
+		seededFrom(c, r.Cluster) {
 		return ""
 	}
 	return fmt.Sprintf("whether the data of before %s took over were replaced is not known: the status of this cluster "+
 		"and the configuration of its nodes were lost. It accepts no writes. Its data may have transactions that %s/%s "+
-		"lacks: compare the two, then delete this cluster, and create it anew without spec.replicaOf.replaces. If the "+
-		"other one is lost for good, make a GaleraBackup of this cluster, and create a new one with "+
-		"spec.bootstrapFrom.backup", r.Replaces, cmp.Or(r.Cluster.Namespace, c.Namespace),
+		"lacks: compare the two, then delete this cluster and its claims, and create it anew without "+
+		"spec.replicaOf.replaces. If the other one is lost for good, make a GaleraBackup of this cluster, and create a new "+
+		"one with spec.bootstrapFrom.backup", r.Replaces, cmp.Or(r.Cluster.Namespace, c.Namespace),
 		cmp.Or(r.Cluster.Name, c.Name))
+}
+
+// seededFrom reports whether the cluster is being filled, or was filled last with the backup of that one.
+func seededFrom(c *v1alpha1.GaleraCluster, of v1alpha1.ReplicatedCluster) bool {
+	s := c.Status.Restore
+	return s != nil && (s.Phase != v1alpha1.RestoreCompleted ||
+		s.Directory == manifest.Dir(cmp.Or(of.Namespace, c.Namespace), cmp.Or(of.Name, c.Name), of.UID))
 }
 
 // replacedUnknown reports a cluster whose data may be its own, or those of the cluster that has taken over. Of one that
@@ -276,7 +284,7 @@ func rejoining(c *v1alpha1.GaleraCluster) string {
 func rejoinable(c *v1alpha1.GaleraCluster) string {
 	s, by := c.Status.SwitchSite, c.Status.Superseded
 	if s == nil || s.Phase != v1alpha1.SwitchTaken || by.Surplus == nil || *by.Surplus > 0 {
-		return "delete this cluster, and create it anew with spec.replicaOf"
+		return "delete this cluster and its claims, and create it anew with spec.replicaOf"
 	}
 	return fmt.Sprintf("kubectl galera switch-site %s -n %s --to %s --to-namespace %s --rejoin --identity-secret SECRET",
 		c.Name, c.Namespace, by.Name, by.Namespace)

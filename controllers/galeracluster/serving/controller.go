@@ -262,7 +262,7 @@ func (r *Reconciler) store(ctx context.Context, c *v1alpha1.GaleraCluster) (s *v
 	problem string, err error) {
 	from := c.Spec.ReplicaOf
 	seeded := c.Status.Restore
-	if seeded == nil || seeded.Replay == nil || seeded.Replay.Chain == 0 {
+	if seeded == nil || seeded.Replay == nil || seeded.Replay.Chain == 0 || status.ReplacedUnknown(c) != "" {
 		return nil, unnamed(c), nil
 	}
 	s = &v1alpha1.GaleraBackupStore{}
@@ -300,7 +300,7 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster, s *v1
 
 // unnamed is why an archive is not served whose chain is not known any more.
 func unnamed(c *v1alpha1.GaleraCluster) string {
-	const lost = "status.restore does not name the chain of the archive any more that the cluster began with"
+	const lost = "status.restore does not name the chain of the archive that the cluster began with"
 	if why := status.ReplacedUnknown(c); why != "" {
 		return lost + ", so that it cannot be served anew; and " + why
 	}

@@ -168,7 +168,7 @@ func (r recorder) explain(err error) string {
 			"may be late. If it stays so, set spec.overrulesPromotion of the other cluster to " + earlier.id
 	case errors.Is(err, promotion.ErrOverruled):
 		return "it had recorded that below " + where + ", and " + err.Error() +
-			". Delete this cluster, and create it anew if it is to follow that one"
+			". Delete this cluster and its claims, and create it anew if it is to follow that one"
 	}
 	return "nothing was recorded below " + where + ": " + store.Explain(err) + ". This is tried again: restore " +
 		"the store, or the right of its credentials to create objects there"

@@ -49,8 +49,8 @@ func lastOf(f Facts, number int64) (last binlog.GTID, why string) {
 		case at.Seq == 0 && v1alpha1.Rejoins(f.Cluster):
 			return last, fmt.Sprintf("%s ends at %q, without any transaction of the archive's, which ends at %s: waiting until "+
 				"both are the same. If the data are those of the other cluster, as this one had followed it before its status was "+
-				"restored from a backup: delete this cluster, and create it anew without spec.replicaOf.replaces", e.Node,
-				e.Position, archived)
+				"restored from a backup: delete this cluster and its claims, and create it anew without "+
+				"spec.replicaOf.replaces", e.Node, e.Position, archived)
 		default:
 			return last, fmt.Sprintf("%s ends at %q, and the archive at %s: waiting until both are the same", e.Node,
 				e.Position, archived)

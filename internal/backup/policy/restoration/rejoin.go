@@ -80,7 +80,7 @@ func notRejoined(f ReseedFacts) string {
 	case uncountable(s, by):
 		return "an earlier release of the operator has recorded that the other cluster has taken over, and has not shown " +
 			"that both have the same transactions: this one may have some that the other one lacks. Compare the two, then " +
-			"delete this cluster, and create it anew without spec.replicaOf.replaces"
+			"delete this cluster and its claims, and create it anew without spec.replicaOf.replaces"
 	case by.Surplus == nil || by.CountedBy != v1alpha1.CountedByContent && by.CountedBy != v1alpha1.CountedByLines:
 		return cmp.Or(s.Message, "how much this cluster has that the other one lacks is not known yet")
 	case *by.Surplus > 0:
