@@ -172,8 +172,8 @@ func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster, at v1al
 // begin ends the writes of the source, and records its last position. An error undoes it where that is known not to be
 // recorded.
 func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, at v1alpha1.ExternalHost,
-	f cutoverFlags) (err error) {
-	err = e.await(ctx, f.timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLineOf(at)),
+	f cutoverFlags) error {
+	err := e.await(ctx, f.timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLineOf(at)),
 		late: "the cluster is too far behind", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
@@ -197,36 +197,48 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 			return err
 		}
 	}
-	defer func() {
-		if err == nil || !made {
-			return
-		}
-		if _, undo := source.ExecContext(context.WithoutCancel(ctx), "SET GLOBAL read_only = OFF"); undo != nil {
-			err = fmt.Errorf("%w; and the source is still read-only: %w", err, undo)
-			return
-		}
-		err = fmt.Errorf("%w; the source accepts writes again", err)
-	}()
+	unset, err := e.record(ctx, c, source, own, f)
+	return reopened(err, made, unset, func() error {
+		_, err := source.ExecContext(context.WithoutCancel(ctx), "SET GLOBAL read_only = OFF")
+		return err
+	})
+}
+
+// record sets spec.cutover to the last position of the source. unset reports whether there is known to be none after an
+// error.
+func (e cutovers) record(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, own string,
+	f cutoverFlags) (unset bool, err error) {
 	end := lastPosition
 	if f.stopped {
 		end = e.quietPosition
 	}
 	last, err := end(ctx, c.Name, source, f.timeout)
 	if err != nil {
-		return err
+		return true, err
 	}
 	e.say("the last position of the source is %s", last)
 	cutover := map[string]any{"gtid": last, "uid": v1alpha1.RequestUID(c)}
 	if own != "" {
 		cutover["own"] = own
 	}
-	var unset bool
-	if unset, err = e.publish(ctx, c, cutover); err != nil && made && !unset {
-		made = false
+	return e.publish(ctx, c, cutover)
+}
+
+// reopened has a source accept writes again after an error, if this cutover has made it read-only, and spec.cutover is
+// known not to be set: the cluster would take over otherwise while clients still write to the source. It returns the
+// error, and what the source does now.
+func reopened(err error, made, unset bool, reopen func() error) error {
+	switch {
+	case err == nil || !made:
+		return err
+	case !unset:
 		return fmt.Errorf("%w; the source stays read-only, as spec.cutover may be set: run the command again. If it is not "+
 			"set, and you give the cutover up, run on the source: SET GLOBAL read_only = OFF", err)
 	}
-	return err
+	if undo := reopen(); undo != nil {
+		return fmt.Errorf("%w; and the source is still read-only: %w", err, undo)
+	}
+	return fmt.Errorf("%w; the source accepts writes again", err)
 }
 
 // publish sends spec.cutover. unset reports whether there is known to be none: the API server has refused it, and shows

@@ -200,3 +200,28 @@ func TestPublish(t *testing.T) {
 		}
 	}
 }
+
+// TestReopened: after an error the source accepts writes again only where spec.cutover is known not to be set, and only
+// if this cutover has made it read-only.
+func TestReopened(t *testing.T) {
+	failed := errors.New("no answer")
+	for name, tc := range map[string]struct {
+		err         error
+		made, unset bool
+		undo        error
+		asks        bool
+		says        string
+	}{
+		"it is set":                        {made: true},
+		"a person has made it read-only":   {err: failed, unset: true, says: "no answer"},
+		"it may be set":                    {err: failed, made: true, says: "stays read-only"},
+		"it is not set":                    {err: failed, made: true, unset: true, asks: true, says: "accepts writes again"},
+		"the source does not answer again": {failed, true, true, errors.New("gone"), true, "still read-only: gone"},
+	} {
+		asked := false
+		err := reopened(tc.err, tc.made, tc.unset, func() error { asked = true; return tc.undo })
+		if asked != tc.asks || !errors.Is(err, tc.err) || tc.says != "" && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: asked %v, %v", name, asked, err)
+		}
+	}
+}
