@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -204,9 +205,7 @@ func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now t
 		return nil, err
 	}
 	if like != nil {
-		c.Spec = *like.Spec.DeepCopy()
-		// they are about the other cluster
-		c.Spec.Recovery, c.Spec.Hibernate, c.Spec.StateTransfer.Donors, c.Spec.AllowedCloneNamespaces = nil, false, nil, nil
+		c.Spec = ofItsOwn(*like.Spec.DeepCopy())
 	}
 	if f.size != "" {
 		size, err := resource.ParseQuantity(f.size)
@@ -220,6 +219,19 @@ func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now t
 	}
 	c.Spec.BootstrapFrom = &from
 	return c, nil
+}
+
+// ofItsOwn returns the spec of a cluster without what is about that cluster alone. A copy alongside it runs no events,
+// and external-dns gives it no host name: both would act in its place. The annotations of load balancers stay: one may
+// keep it from being public.
+func ofItsOwn(s v1alpha1.GaleraClusterSpec) v1alpha1.GaleraClusterSpec {
+	s.Recovery, s.Hibernate, s.StateTransfer.Donors, s.AllowedCloneNamespaces = nil, false, nil, nil
+	s.ReplicaOf, s.Cutover, s.SwitchSite, s.OverrulesPromotion = nil, nil, nil, ""
+	s.MariaDB.Events = ""
+	for _, of := range []*v1alpha1.ServiceSpec{&s.Service, &s.PrimaryService, &s.ReadOnlyService.ServiceSpec} {
+		maps.DeleteFunc(of.Annotations, func(key, _ string) bool { return strings.HasPrefix(key, "external-dns.") })
+	}
+	return s
 }
 
 // manifestOf is a cluster as people write it: without status, and without fields that say nothing.

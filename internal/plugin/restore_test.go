@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -57,6 +58,23 @@ func TestPoint(t *testing.T) {
 			(err != nil || got != c.want) {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
+	}
+}
+
+// TestOfItsOwn: a copy of a cluster does nothing in the place of that one.
+func TestOfItsOwn(t *testing.T) {
+	const internal = "service.beta.kubernetes.io/aws-load-balancer-internal"
+	var s v1alpha1.GaleraClusterSpec
+	s.Replicas, s.Hibernate, s.OverrulesPromotion, s.MariaDB.Events = 3, true, "1-bbbbbbbb", v1alpha1.EventsFollowPrimary
+	s.Recovery, s.StateTransfer.Donors = &v1alpha1.RecoverySpec{}, []string{"shop-1"}
+	s.AllowedCloneNamespaces = []string{"dev"}
+	s.ReplicaOf, s.Cutover, s.SwitchSite = &v1alpha1.ReplicaOf{}, &v1alpha1.CutoverSpec{}, &v1alpha1.SwitchSiteSpec{}
+	s.PrimaryService.Annotations = map[string]string{"external-dns.alpha.kubernetes.io/hostname": "db.example.com",
+		internal: "true"}
+	want := v1alpha1.GaleraClusterSpec{Replicas: 3}
+	want.PrimaryService.Annotations = map[string]string{internal: "true"}
+	if got := ofItsOwn(s); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -38,7 +38,7 @@ func New(out, errOut io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use: "kubectl-galera", Short: "See and operate encrypted MariaDB Galera clusters",
 		Long: "See and operate encrypted MariaDB Galera clusters.\n\nEvery command acts with your own rights, and changes " +
-			"nothing but objects of the Kubernetes API.",
+			"objects of the Kubernetes API. cutover also makes the server that is followed read-only.",
 		// kubectl calls kubectl-galera; people see what they type.
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl galera"},
 		SilenceUsage: true, SilenceErrors: true, Version: version.Version,
