@@ -2,6 +2,7 @@ package sites
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,14 @@ func (w *world) lacks(s *site) int {
 	return len(w.written()) - w.common(s)
 }
 
+// lacksOfClients is how many of these no account with READ ONLY ADMIN has written.
+func (w *world) lacksOfClients(s *site) (n int) {
+	for i := w.common(s); i < len(w.written()); i++ {
+		n += count(!slices.Contains(w.byReadOnlyAdmin, uint64(i)+1)) //nolint:gosec // some transactions
+	}
+	return n
+}
+
 // recover has the first cluster begin anew after all of its nodes have ended: with everything, or with what is archived.
 func (w *world) recover(x int) {
 	first := w.sites[0]
@@ -61,6 +70,7 @@ func (w *world) recover(x int) {
 		lost = 0
 	}
 	first.own -= lost
+	w.byReadOnlyAdmin = slices.DeleteFunc(w.byReadOnlyAdmin, func(n uint64) bool { return n > first.own })
 	w.written()
 	for _, n := range first.nodes {
 		n.kill()
@@ -177,5 +187,22 @@ func TestRecoveredWithout(t *testing.T) {
 		if second := w.sites[1]; w.broken != "" || !second.accepts() || !w.planned {
 			t.Errorf("%s: %s: %+v\n%s", name, w.broken, second.c.Status.Replication, strings.Join(w.trace, "\n"))
 		}
+	}
+}
+
+// TestLacksOfClients: what accounts with READ ONLY ADMIN have written excuses the loss of no other transaction.
+func TestLacksOfClients(t *testing.T) {
+	w := newWorld(t, shipped(), 2)
+	first, second := w.sites[0], w.sites[1]
+	w.opened = []*site{second}
+	first.own++
+	w.byRoot(first.nodes[0])
+	if w.lacks(second) != 2 || w.lacksOfClients(second) != 1 {
+		t.Errorf("lacks %d, of clients %d", w.lacks(second), w.lacksOfClients(second))
+	}
+	w.recover(1) // up to what is archived: the numbers are counted again, by clients
+	first.own += 2
+	if w.lacksOfClients(second) != 2 {
+		t.Errorf("recovered: lacks %d, of clients %d", w.lacks(second), w.lacksOfClients(second))
 	}
 }

@@ -23,9 +23,9 @@ type truth struct {
 	// opened are the sites that have taken over, planned reports whether one has done so without loss.
 	opened  []*site
 	planned bool
-	// byReadOnlyAdmin is how many writes accounts with READ ONLY ADMIN have made, which no node refuses. A planned
-	// change may lose these; they are counted.
-	byReadOnlyAdmin int
+	// byReadOnlyAdmin are the transactions of accounts with READ ONLY ADMIN, which no node refuses. A planned change may
+	// lose these; they are counted.
+	byReadOnlyAdmin []uint64
 	// reported is the promotion because of which all nodes of the first cluster were read to refuse writes, "" for none.
 	reported string
 }
@@ -116,8 +116,8 @@ func (w *world) takesOver(s *site) {
 	}
 	w.planned = true
 	w.seen["planned"]++
-	if lost > w.byReadOnlyAdmin && !w.before {
-		w.broken = fmt.Sprintf("a planned change has lost %d transactions", lost)
+	if lost = w.lacksOfClients(s); lost > 0 && !w.before {
+		w.broken = fmt.Sprintf("a planned change has lost %d transactions of clients", lost)
 	}
 }
 

@@ -78,7 +78,8 @@ func (w *world) byRoot(n *node) {
 	if len(w.opened) == 0 || !n.up || first.emptied || rejoins(first.c) || !slices.Contains(first.nodes, n) {
 		return
 	}
-	first.own, w.byReadOnlyAdmin = first.own+1, w.byReadOnlyAdmin+1
+	first.own++
+	w.byReadOnlyAdmin = append(w.byReadOnlyAdmin, first.own)
 	n.followed, n.own = first.followed, first.own
 	w.say("root writes %d to the first cluster", first.own)
 }
