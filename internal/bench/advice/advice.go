@@ -135,8 +135,8 @@ func (s subject) cipherLine(choices []choice) Line {
 	if len(choices) == 0 {
 		return Line{"tls.cipher", "Auto", "The default, which is " + usual + " on these hosts; no other cipher was measured."}
 	}
-	if c, gain, ok := s.pick(choices); ok {
-		return Line{"tls.cipher", c.value, s.faster(c, gain, usual)}
+	if best, ok := s.pick(choices); ok {
+		return Line{"tls.cipher", best.value, best.faster(usual)}
 	}
 	return Line{"tls.cipher", "Auto", "No cipher was proved to be faster than " + usual +
 		", which Auto chooses on these hosts."}
@@ -157,9 +157,9 @@ func (s subject) keyLines(choices []choice) []Line {
 	if len(choices) > 0 {
 		why = "No key was proved to be faster than " + usualKey + "."
 	}
-	if c, gain, ok := s.pick(choices); ok {
-		why = s.faster(c, gain, usualKey)
-		if _, err := fmt.Sscanf(c.value, "%s %d", &algorithm, &size); err != nil {
+	if best, ok := s.pick(choices); ok {
+		why = best.faster(usualKey)
+		if _, err := fmt.Sscanf(best.value, "%s %d", &algorithm, &size); err != nil {
 			why = err.Error() // keys has written it
 		}
 	}

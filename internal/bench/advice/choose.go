@@ -23,25 +23,32 @@ type pair struct {
 	ratios       summary.Paired
 }
 
+// proof is a choice that is proved to be better than the usual value, with the pair that proves the least gain.
+type proof struct {
+	value string
+	pair  pair
+	gain  float64
+}
+
 // pick returns the choice that is proved to be better than the usual value in some pair, and worse in none; of several
 // the one with the greatest gain. The intervals hold together for all comparisons of the advice, and gain is the end of
 // one: the least that is proved. ok is false when there is none.
-func (s subject) pick(choices []choice) (best choice, gain float64, ok bool) {
+func (s subject) pick(choices []choice) (best proof, ok bool) {
 	for _, c := range choices {
-		least, refuted := math.Inf(1), false
+		least, refuted := proof{value: c.value, gain: math.Inf(1)}, false
 		for _, p := range c.pairs {
 			switch g, proved := s.gain(p); {
-			case proved > 0:
-				least = min(least, g)
+			case proved > 0 && g < least.gain:
+				least.pair, least.gain = p, g
 			case proved < 0:
 				refuted = true
 			}
 		}
-		if !refuted && !math.IsInf(least, 1) && (!ok || least > gain) {
-			best, gain, ok = c, least, true
+		if !refuted && !math.IsInf(least.gain, 1) && (!ok || least.gain > best.gain) {
+			best, ok = least, true
 		}
 	}
-	return best, gain, ok
+	return best, ok
 }
 
 // gain returns by how much another value is better than the usual one at least, as a share, and whether that is proved:
@@ -99,14 +106,9 @@ func encrypts(t v1alpha1.TLSSpec) bool {
 }
 
 // faster describes a choice by what proves it.
-func (s subject) faster(c choice, gain float64, usual string) string {
-	for _, p := range c.pairs {
-		if _, proved := s.gain(p); proved > 0 {
-			name := p.usual.Metric
-			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds).",
-				c.value, usual, 100*gain, summary.Title(p.usual), summary.FigureOf(p.other, name).Median, name,
-				summary.FigureOf(p.usual, name).Median, p.ratios.N())
-		}
-	}
-	return ""
+func (p proof) faster(usual string) string {
+	name := p.pair.usual.Metric
+	return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds).",
+		p.value, usual, 100*p.gain, summary.Title(p.pair.usual), summary.FigureOf(p.pair.other, name).Median, name,
+		summary.FigureOf(p.pair.usual, name).Median, p.pair.ratios.N())
 }

@@ -107,7 +107,8 @@ func TestRowsAreThoseAskedFor(t *testing.T) {
 	}()
 	r := &target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}},
 		Data: result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10}}}
-	if args := r.prepareArguments("bench_1x10"); !slices.Contains(args, "--auto_inc=off") || args[len(args)-1] != "prepare" {
+	args := r.prepareArguments("bench_1x10")
+	if !slices.Contains(args, "--auto_inc=off") || args[len(args)-1] != "prepare" {
 		t.Errorf("rows are made with %v", args)
 	}
 	for ids, right := range map[string]bool{"1 to 10, 10 rows": true, "3 to 30, 10 rows": false, "1 to 30, 10 rows": false,

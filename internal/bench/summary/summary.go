@@ -272,7 +272,8 @@ func Cost(r v1alpha1.BenchmarkResult) string {
 		return "not known"
 	}
 	unit := map[string]string{result.FigureTPS: "tps", result.FigureQPS: "queries/s",
-		result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time"}[r.Metric]
+		result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time",
+		result.FigureMegabytesPerSecond: "MB/s"}[r.Metric]
 	low, err1 := strconv.ParseFloat(r.OverheadLow, 64)
 	high, err2 := strconv.ParseFloat(r.OverheadHigh, 64)
 	if !result.LowerIsBetter(r.Metric) {

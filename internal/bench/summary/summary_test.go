@@ -72,6 +72,8 @@ func TestCost(t *testing.T) {
 			OverheadHigh: "106"},
 		"+20.0 % time (±5.0)": {Metric: "seconds", OverheadPercent: "20", OverheadLow: "15.2",
 			OverheadHigh: "25.2"},
+		"+311.2 % MB/s (±6.1)": {Metric: "megabytesPerSecond", OverheadPercent: "-311.2", OverheadLow: "-317.3",
+			OverheadHigh: "-305.1"},
 		"−5.0 % tps (one round: no interval)": {Metric: "tps", OverheadPercent: "5"},
 	} {
 		if got := Cost(r); got != want {

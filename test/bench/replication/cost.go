@@ -87,7 +87,8 @@ func measureCosts(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	return o.publish(costs(all), comparedWithFirst(all))
+	where, err := surroundings(ctx, o.image)
+	return errors.Join(err, o.publish(where, costs(all), comparedWithFirst(all)))
 }
 
 // turn measures one turn of the load.

@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
+	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 // tried is what one change showed, turn by turn: of the cluster it is compared with, and of the one that has it.
@@ -86,17 +88,51 @@ func table(all []tried) string {
 	return out.String()
 }
 
-// publish prints a report, and leaves it in the file that -out names, with the raw data as csv.
-func (o options) publish(text string, all []tried) error {
+// surroundings are the image, with its digest and the version of the server in it, and this host.
+func surroundings(ctx context.Context, image string) (string, error) {
+	digest, err := harness.Docker(ctx, "image", "inspect", "--format", "{{.Id}}", image)
+	if err != nil {
+		return "", err
+	}
+	server, err := harness.Docker(ctx, "run", "--rm", "--entrypoint", "mariadbd", image, "--version")
+	if err != nil {
+		return "", err
+	}
+	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return "", err
+	}
+	cpu, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("- image: %s (%s)\n- server: %s\n- host: %s, %d CPUs, kernel %s\n", image,
+		strings.TrimSpace(digest), strings.TrimSpace(server), model(string(cpu)), runtime.NumCPU(),
+		strings.TrimSpace(string(kernel))), nil
+}
+
+// model returns the name of the first processor in /proc/cpuinfo, "CPU" where it has none.
+func model(cpuinfo string) string {
+	for line := range strings.Lines(cpuinfo) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "CPU"
+}
+
+// publish prints a report, and leaves it in the file that -out names, with where it was measured, and the raw data as
+// csv.
+func (o options) publish(where, text string, all []tried) error {
 	fmt.Print(text)
 	if o.out == "" {
 		return nil
 	}
 	command := "go run ./test/bench/replication -what " + o.what
 	name := filepath.Base(o.out)
-	page := fmt.Sprintf("# %s\n\nMeasured on %s, with the source %s, by `%s`\n(%d clients, %d turns of %s, image %s).\n"+
-		"Raw data: [%[1]s.csv](%[1]s.csv). The comparisons are computed anew by\n`%[4]s -from %[1]s.csv`.\n\n", name,
-		time.Now().UTC().Format(time.DateOnly), revision(), command, o.clients[0], o.turns, o.turn, o.image)
+	page := fmt.Sprintf("# %s\n\nMeasured until %s, with the source %s, by `%s`\n(%d clients, %d turns of %s).\n"+
+		"Raw data: [%[1]s.csv](%[1]s.csv). The comparisons are computed anew by\n`%[4]s -from %[1]s.csv`.\n\n%[8]s\n", name,
+		time.Now().UTC().Format(time.RFC3339), revision(), command, o.clients[0], o.turns, o.turn, where)
 	if o.what == "cost" {
 		text = "```\n" + strings.Replace(text, "| change", "```\n\n| change", 1)
 	}
@@ -110,7 +146,7 @@ func (o options) publish(text string, all []tried) error {
 
 // revision is the commit that is checked out, with "-dirty" after it where something was changed.
 func revision() string {
-	text, err := exec.CommandContext(context.Background(), "git", "describe", "--always", "--dirty").Output()
+	text, err := exec.CommandContext(context.Background(), "git", "describe", "--always", "--dirty", "--exclude", "*").Output()
 	if err != nil {
 		return "unknown"
 	}

@@ -94,7 +94,8 @@ func measureSettings(ctx context.Context, o options) (err error) {
 		all = append(all, one)
 		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), one.line(false))
 	}
-	return errors.Join(append(failed, o.publish(table(all), all))...)
+	where, err := surroundings(ctx, o.image)
+	return errors.Join(append(failed, err, o.publish(where, table(all), all))...)
 }
 
 // compare lets a cluster with the change, and the shipped one, have their turns.

@@ -61,7 +61,7 @@ func TestTheTableIsComputedFromTheRawData(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	all := []tried{noise(r, "the same again", 6, 1), noise(r, "no TLS, nothing", 6, 1.3)}
 	o := options{what: "settings", out: filepath.Join(t.TempDir(), "settings"), clients: []int{8}}
-	if err := o.publish(table(all), all); err != nil {
+	if err := o.publish("- host: one\n", table(all), all); err != nil {
 		t.Fatal(err)
 	}
 	again, err := readTurns(o.out + ".csv")
@@ -70,7 +70,7 @@ func TestTheTableIsComputedFromTheRawData(t *testing.T) {
 	}
 	page, err := os.ReadFile(o.out + ".md")
 	if err != nil || !strings.HasSuffix(string(page), table(again)) || !strings.Contains(string(page),
-		"settings.csv](settings.csv)") {
+		"settings.csv](settings.csv)") || !strings.Contains(string(page), "- host: one") {
 		t.Errorf("%v:\n%s", err, page)
 	}
 	for _, want := range []string{"| the same again | 6 | ", " | no | ", "| no TLS, nothing | 6 | +", " | yes | ",
