@@ -284,6 +284,9 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 	for _, ordinal := range d.Restore {
 		errs = append(errs, r.restore(ctx, f, ordinal))
 	}
+	for _, ordinal := range d.Claims {
+		errs = append(errs, r.claim(ctx, c, ordinal))
+	}
 	// After the Job: what keeps the pair from being made only keeps the progress from being shown.
 	if restoration.IsExternal(c) && c.FromBackup() == nil && c.Status.Restore != nil &&
 		c.Status.Restore.Phase == v1alpha1.RestoreRestoring {
@@ -298,8 +301,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if c.AtRest() != nil && resources.NeededKeys(c) == nil {
 		return nil // the Job waits for the keys
 	}
-	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
-		client.FieldOwner(ownership.FieldOwner))); err != nil {
+	if err := r.claim(ctx, c, ordinal); err != nil {
 		return err
 	}
 	if restoration.IsExternal(c) {
@@ -318,6 +320,17 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		return err
 	}
 	return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
+}
+
+// claim has the claim of a member. One that is deleted while its Job waits is made again once it is gone: the Job's pod
+// would wait for it for ever.
+func (r *Reconciler) claim(ctx context.Context, c *v1alpha1.GaleraCluster, ordinal int) error {
+	wanted := resources.Claim(c, ordinal)
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), &corev1.PersistentVolumeClaim{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return client.IgnoreAlreadyExists(r.Create(ctx, wanted, client.FieldOwner(ownership.FieldOwner)))
 }
 
 // taskOf is what the Job of a member does.

@@ -28,6 +28,7 @@ type Decision struct {
 	Drop         bool  // it is to go
 	Find         bool  // the Job that searches for the backup
 	Restore      []int // the Jobs that fill the volumes of these members
+	Claims       []int // the claims of these members, whose Jobs are there: one may have been deleted since
 	RequeueAfter time.Duration
 }
 
@@ -207,6 +208,9 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	}
 	for i, o := range f.Members {
 		name := resources.PodName(f.Cluster, i)
+		if o.Exists && !o.Done && !slices.Contains(s.Restored, name) {
+			d.Claims = append(d.Claims, i)
+		}
 		switch {
 		case slices.Contains(s.Restored, name):
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !matchesRestored(s, *o.Result.Restored):

@@ -200,6 +200,19 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestClaimsOfJobs: the claim of a Job that has not ended is made again if it was deleted, and no other one.
+func TestClaimsOfJobs(t *testing.T) {
+	f := in(v1alpha1.RestoreRestoring, func(f *Facts) {
+		f.Cluster.Status.Restore.Restored = []string{"shop-1"}
+		f.Members[0], f.Members[1] = outcome.Outcome{Exists: true, Waits: "its pod cannot be scheduled"},
+			outcome.Outcome{Exists: true}
+	})
+	if d := Decide(f.Cluster.Status.DeepCopy(), f); !slices.Equal(d.Claims, []int{0}) ||
+		!slices.Equal(d.Restore, []int{2}) {
+		t.Errorf("claims of %v, Jobs of %v", d.Claims, d.Restore)
+	}
+}
+
 // TestPause: members that fail together wait as long as one does. The pause doubles with the rounds, not with the
 // members.
 func TestPause(t *testing.T) {
