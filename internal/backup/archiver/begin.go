@@ -9,6 +9,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -95,4 +96,21 @@ func (a *archiver) compare(ctx context.Context, n source, at position, all []sou
 		return false, errors.New("the archive does not begin: " + why)
 	}
 	return confirmed, nil
+}
+
+// stands returns an error when the store does not have the last segment any more, or has another one: while nothing is
+// written, nothing else would notice that it was removed, or that the store was replaced. What the store has is looked
+// for again then.
+func (a *archiver) stands(ctx context.Context) error {
+	h, err := store.Head(ctx, a.store.bucket, a.store.key(a.at.Number))
+	switch {
+	case store.Missing(err), err == nil && h.Checksum != a.at.Checksum:
+		a.loaded = false
+		return once{fmt.Errorf("the store does not have the segment %s any more, with which the archive ended, or has "+
+			"another one: going on from what it has", binlog.Name(a.at.Number))}
+	case errors.Is(err, store.ErrHead): // tests of backups find it
+	case err != nil:
+		return explained("the segment "+binlog.Name(a.at.Number)+" could not be read", err)
+	}
+	return nil
 }

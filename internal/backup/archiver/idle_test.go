@@ -70,7 +70,11 @@ func TestTimeOfAnotherArchiver(t *testing.T) {
 // clock was set, or another archiver has named it.
 func TestArchivedStays(t *testing.T) {
 	r := reading(newServer("a"), newServer("b"), newServer("c"))
-	r.store, r.at, r.through = newStore(t), place{binlog.Head{Number: 1, Last: gtid(6)}}, noon
+	h := binlog.Head{Number: 1, Last: gtid(6)}
+	if r.store = newStore(t); r.store.put(t.Context(), &h, nil) != nil {
+		t.Fatal("the segment was not stored")
+	}
+	r.at, r.through = place{h}, noon
 	for _, c := range []struct{ asked, want time.Duration }{{-time.Minute, 0}, {time.Minute, time.Minute}} {
 		r.stored = time.Time{}
 		if err := r.flush(t.Context(), noon.Add(c.asked)); err != nil {
@@ -80,5 +84,33 @@ func TestArchivedStays(t *testing.T) {
 		if want := noon.Add(c.want); err != nil || !have.Time.Equal(want) || !r.through.Equal(want) {
 			t.Errorf("%s: %+v, and %s, %v", c.asked, have, r.through, err)
 		}
+	}
+}
+
+// TestLostWhileIdle: that the end of the archive was removed, or all of it, is noticed though nothing is written: what
+// nodes still have is archived again.
+func TestLostWhileIdle(t *testing.T) {
+	for name, c := range map[string]struct {
+		removed []string
+		want    string
+	}{
+		"nothing":    {nil, "@5 6-6"},
+		"the end":    {[]string{binlog.Key(2)}, "@5 6-6"},
+		"everything": {[]string{binlog.Key(1), binlog.Key(2)}, "@6"},
+	} {
+		play(t, func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.expect("@5 6-6")
+			for _, key := range c.removed {
+				if err := w.store.bucket.Delete(t.Context(), path.Join(w.store.dir, key)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.pass(2 * throughEvery)
+			if have := w.archived(); have != c.want {
+				t.Errorf("%s was removed: the store has %q, not %q", name, have, c.want)
+			}
+		})
 	}
 }

@@ -111,8 +111,12 @@ func TestFlush(t *testing.T) {
 		a.commit(6)
 		a.view = "v"
 		r := reading(a, newServer("b"), newServer("c"))
-		r.store, r.known, r.at = newStore(t), time.Now(), place{binlog.Head{Number: 1, Last: gtid(5), Lines: a.lines}}
-		r.archiver.view = ""
+		r.store, r.known = newStore(t), time.Now()
+		h := binlog.Head{Number: 1, Last: gtid(5), Lines: a.lines}
+		if err := r.store.put(t.Context(), &h, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.at, r.archiver.view = place{h}, ""
 		r.verify, r.alike = c.verify, c.alike
 		if c.open {
 			r.open = spoolOf(t, 1)

@@ -80,7 +80,11 @@ func TestHeldByAnother(t *testing.T) {
 				t.Fatal(err, err2)
 			}
 			r.last, r.before, r.sum, r.held, r.past, r.store = gtid(7), gtid(6), sum, 7, 20, newStore(t)
-			r.at = place{binlog.Head{Number: 1, Last: gtid(7)}}
+			h := binlog.Head{Number: 1, Last: gtid(7)}
+			if err := r.store.put(ctx, &h, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.at = place{h}
 			w.b.do(func() { c.change(r, w.b) })
 			_, err = r.confirmed(ctx, gtid(7))
 			err = errors.Join(err, r.flush(ctx, time.Now()))

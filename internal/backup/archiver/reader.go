@@ -365,6 +365,9 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		r.held = r.past
 	}
 	if due {
+		if err := r.stands(ctx); err != nil {
+			return err
+		}
 		// the store that is away is found by it, too: until it has answered, nothing is asked to be archived
 		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number,
 			Held: r.held}); err != nil {

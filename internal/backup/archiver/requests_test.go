@@ -16,7 +16,7 @@ import (
 
 // TestRequests: what an archiver asks a store in an idle minute does not depend on how much lies there.
 func TestRequests(t *testing.T) {
-	const segments, backups, mostAMinute = 8_000, 1000, 10
+	const segments, backups, mostAMinute = 8_000, 1000, 13
 	f := storetest.NewFake(t, nil)
 	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
 	if err != nil {
@@ -52,8 +52,8 @@ func TestRequests(t *testing.T) {
 		}
 		f.Put(path.Join("demo/shop/1", m.ID, manifest.Name), text)
 	}
-	reports := &board{}
-	reports.archived(place{before})
+	reports, end := &board{}, &archiver{store: a, at: place{before}}
+	reports.archived(end.at)
 	s := newSurveyor(a, reports, task.Archive{Session: "s1", WindowSeconds: 3600})
 	if r := s.report(t); r.Base != "b0000" || !reports.based() {
 		t.Fatalf("%+v", r)
@@ -63,6 +63,9 @@ func TestRequests(t *testing.T) {
 	for range 5 {
 		s.report(t) // once an idleEvery
 		for range time.Minute / throughEvery {
+			if err := end.stands(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			if err := a.writeThrough(t.Context(), binlog.Through{Time: noon, Last: gtid(segments),
 				Segment: segments}); err != nil {
 				t.Fatal(err)
