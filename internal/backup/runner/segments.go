@@ -38,6 +38,14 @@ func checkArchive(ctx context.Context, bucket *store.Bucket, dir string, m manif
 	if err != nil {
 		return 0, err
 	}
+	through, err := w.through(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if through.Segment > last.Number {
+		return 0, damagedArchive(last.Number+1, "it is missing, and the archive ends with the segment "+
+			binlog.Name(through.Segment))
+	}
 	bases := []policy.Base{policy.BaseOf(m, last.Last.Domain)}
 	before, err := previous(ctx, bucket, dir, m.ID)
 	if err != nil {

@@ -166,7 +166,8 @@ func (w *walk) domain(ctx context.Context) (uint32, error) {
 }
 
 // list returns the numbers of the segments, in order. Each directory is listed on its own: for a page of a list, the
-// library goes through all files of a volume below its prefix.
+// library goes through all files of a volume below its prefix. A listing may be late: the segments after the last one
+// that it has are asked for by name.
 func (w *walk) list(ctx context.Context) (out []uint64, err error) {
 	parts, err := directories(ctx, w.bucket, w.dir)
 	for i := 0; i < len(parts) && err == nil; i++ {
@@ -188,6 +189,16 @@ func (w *walk) list(ctx context.Context) (out []uint64, err error) {
 		return nil, stored("the archive could not be listed", err)
 	}
 	slices.Sort(out)
+	for n := len(out); n > 0; n = len(out) {
+		_, err := w.readHead(ctx, out[n-1]+1)
+		if isGone(err) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, out[n-1]+1)
+	}
 	return out, nil
 }
 
@@ -200,7 +211,7 @@ func (w *walk) head(ctx context.Context, number uint64) (binlog.Head, error) {
 	return h, err
 }
 
-// readHead reads the head of a segment that was listed. One that is damaged is Unreadable.
+// readHead reads the head of a segment. One that is damaged is Unreadable; the error of one that is missing is isGone.
 func (w *walk) readHead(ctx context.Context, number uint64) (h binlog.Head, err error) {
 	err = again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Key(number)))
@@ -228,10 +239,35 @@ func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r po
 	switch gone := w.kept.gone; {
 	case w.kept.err != nil:
 		return policy.Range{}, nil, w.kept.err
+	case (why != nil || t.Latest) && through.Segment > w.last():
+		return policy.Range{}, nil, w.cut(ctx, through.Segment)
 	case gone > 0 && (why != nil || gone >= r.From): // retention removes what is before all that is needed
 		return policy.Range{}, nil, goneSegment(gone)
 	}
 	return r, why, nil
+}
+
+// last is the number of the last segment, 0 for none.
+func (w *walk) last() uint64 {
+	if len(w.numbers) == 0 {
+		return 0
+	}
+	return w.numbers[len(w.numbers)-1]
+}
+
+// cut is the error of an archive whose end is missing: what is called the latest would not be.
+func (w *walk) cut(ctx context.Context, end uint64) error {
+	if w.last() == 0 {
+		return because(task.ReasonArchiveDamaged, fmt.Errorf("the archive ends with the segment %s, and the store has none",
+			binlog.Name(end)))
+	}
+	last, err := w.head(ctx, w.last())
+	if err != nil {
+		return err
+	}
+	return because(task.ReasonArchiveDamaged, fmt.Errorf("the archive ends with the segment %s, and the store has none "+
+		"after %s. To restore what there is, name its last transaction: gtid %s", binlog.Name(end), binlog.Name(last.Number),
+		last.Last))
 }
 
 // heads reads some.

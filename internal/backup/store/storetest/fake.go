@@ -34,6 +34,7 @@ type Fake struct {
 	notimes bool
 	uploads map[string]upload // by their IDs
 	breaks  map[string]int    // after how many bytes the next answer with an object ends
+	late    map[string]bool   // objects that lists do not have yet
 }
 
 // upload is one in parts.
@@ -120,6 +121,16 @@ func (f *Fake) BreakOff(key string, after int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.breaks[key] = after
+}
+
+// Late has lists without some objects, which are there.
+func (f *Fake) Late(keys ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.late = map[string]bool{}
+	for _, key := range keys {
+		f.late[key] = true
+	}
 }
 
 // OmitTimes has lists without LastModified from now on.
@@ -229,7 +240,7 @@ func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
 	}
 	entries := map[string]int{} // the size, -1 for a prefix
 	for key, content := range f.objects {
-		if !strings.HasPrefix(key, prefix) {
+		if !strings.HasPrefix(key, prefix) || f.late[key] {
 			continue
 		}
 		if head, _, below := strings.Cut(key[len(prefix):], delimiter); below && delimiter != "" {
