@@ -99,8 +99,6 @@ func unpackAdopted(ctx context.Context, t task.External, version string, p place
 			return a, err
 		}
 		switch {
-		case f.Unasked != nil:
-			say("only the GTID domains of the position %s are compared with those of %s: %v", a.GTID, t.Host, f.Unasked)
 		case f.At == nil:
 			say("only the GTID domains of the position %s are compared with those of %s, which does not know of %s, %s: its "+
 				"binary log of that time is purged, or it is another server", a.GTID, t.Host, a.BinlogFile, a.BinlogPos)

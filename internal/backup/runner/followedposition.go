@@ -29,17 +29,16 @@ type followed struct {
 	Live, Applied string
 	// At is the position at that place, nil if it does not know of it: the file is purged, or another server's.
 	At *string
-	// Unasked is why it was not asked.
+	// Unasked is why it did not answer.
 	Unasked error
 }
 
-// askFollowed asks the server to follow where the backup is.
+// askFollowed asks the server to follow where the backup is. It does not know of a place that the backup does not name.
 func askFollowed(ctx context.Context, t task.External, a adopted) followed {
 	f := followed{Live: t.Live}
-	offset, err := strconv.ParseUint(a.BinlogPos, 10, 64)
-	if err != nil {
-		f.Unasked = fmt.Errorf("the backup names no place in the binary log: %w", err)
-		return f
+	query, place := "SELECT @@GLOBAL.gtid_slave_pos, NULL", []any(nil)
+	if offset, err := strconv.ParseUint(a.BinlogPos, 10, 64); err == nil {
+		query, place = "SELECT @@GLOBAL.gtid_slave_pos, BINLOG_GTID_POS(?, ?)", []any{a.BinlogFile, offset}
 	}
 	db, err := openSource(t)
 	if err != nil {
@@ -50,8 +49,7 @@ func askFollowed(ctx context.Context, t task.External, a adopted) followed {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var at sql.NullString
-	err = db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_slave_pos, BINLOG_GTID_POS(?, ?)", a.BinlogFile, offset).
-		Scan(&f.Applied, &at)
+	err = db.QueryRowContext(ctx, query, place...).Scan(&f.Applied, &at)
 	if err != nil {
 		f.Unasked = err
 	} else if at.Valid {
@@ -96,14 +94,13 @@ func startOf(position, host string, f followed) (string, error) {
 		}
 		known = len(there) > 0
 	}
+	if f.Unasked != nil {
+		return "", because(task.ReasonSourceUnreachable, fmt.Errorf("the server %s could not be asked whether the backup's "+
+			"position %s is that of its files: %w", host, position, f.Unasked))
+	}
 	foreign := without(at, live)
 	if len(foreign) == 0 {
 		return position, nil
-	}
-	if f.Unasked != nil {
-		return "", because(task.ReasonSourceUnreachable, fmt.Errorf("the backup's position %s has the domains %s, which the "+
-			"server %s has not in its binary log, and it could not be asked about them: %w", position,
-			strings.Join(foreign, ", "), host, f.Unasked))
 	}
 	applied, err := domains(f.Applied)
 	if err != nil {

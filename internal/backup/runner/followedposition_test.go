@@ -12,11 +12,10 @@ import (
 // TestStartOf: a server is followed only from a position of all its domains, as they were where the backup was made.
 // One of another server is left out where this one has ended with it as the backup has.
 func TestStartOf(t *testing.T) {
-	const unknown, unasked = "?", "!" // the place in the binary log
+	const unknown = "?" // the place in the binary log
 	for _, c := range []struct{ position, live, at, applied, start, says string }{
 		{"0-1-7", "0-1-7", unknown, "", "0-1-7", ""},
 		{"0-1-7", "0-1-9", unknown, "", "0-1-7", ""},
-		{"0-1-7", "0-1-9", unasked, "", "0-1-7", ""},
 		{"0-1-7", "0-1-9", "0-1-7", "", "0-1-7", ""},
 		{"0-1-7", "0-1-9", "", "", "0-1-7", ""},      // the beginning of a file that names none
 		{"0-1-7", "0-2-9", unknown, "", "0-1-7", ""}, // another server may write in the domain
@@ -45,11 +44,7 @@ func TestStartOf(t *testing.T) {
 		{"0-1-7", "0-1-7", "z", "", "", "cannot be read"},
 	} {
 		f := followed{Live: c.live, Applied: c.applied}
-		switch c.at {
-		case unasked:
-			f.Unasked = io.ErrUnexpectedEOF
-		case unknown:
-		default:
+		if c.at != unknown {
 			f.At = &c.at
 		}
 		start, err := startOf(c.position, "old", f)
@@ -64,9 +59,11 @@ func TestStartOf(t *testing.T) {
 			t.Errorf("%q: %s, %t", c.position, reason, final)
 		}
 	}
-	_, err := startOf("0-1-7,1-1-500", "old", followed{Live: "0-1-9", Unasked: io.ErrUnexpectedEOF})
-	if reason, final := explain(err); reason != task.ReasonSourceUnreachable || final {
-		t.Errorf("a domain that could not be asked for: %s, %t: %v", reason, final, err)
+	for _, position := range []string{"0-1-7", "0-1-7,1-1-500"} { // the first one may be another than that of its files
+		_, err := startOf(position, "old", followed{Live: "0-1-9", Unasked: io.ErrUnexpectedEOF})
+		if reason, final := explain(err); reason != task.ReasonSourceUnreachable || final {
+			t.Errorf("%s could not be asked about: %s, %t: %v", position, reason, final, err)
+		}
 	}
 }
 
