@@ -39,7 +39,11 @@ func Decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 		setConditions(to, s, false, v1alpha1.ReasonSuspended, "no backups are made while spec.suspend is true")
 		return Decision{RequeueAfter: retainInterval}
 	}
-	due := last(next, countsFrom(s), now)
+	since := countsFrom(s, all, now)
+	if t := s.Status.LastScheduleTime; t != nil && t.After(now.Add(ahead)) {
+		to.LastScheduleTime = new(metav1.NewTime(since))
+	}
+	due := last(next, since, now)
 	if due.IsZero() && s.Spec.Immediate && s.Status.LastScheduleTime == nil {
 		due = s.CreationTimestamp.Time // the name is the same whenever it is made
 	}
@@ -73,12 +77,26 @@ func onSchedule(note string) string {
 	return "backups are made on schedule; " + note
 }
 
-// countsFrom is from when on times count: a backup that was due before the schedule was there is not made.
-func countsFrom(s *v1alpha1.GaleraBackupSchedule) time.Time {
-	if t := s.Status.LastScheduleTime; t != nil {
+// ahead is by how much the last time may be after now, because a clock was set.
+const ahead = 5 * time.Minute
+
+// countsFrom is from when on times count: a backup that was due before the schedule was there is not made. A last time
+// that is yet to come is of a clock that was ahead: it would keep backups from being made until then. Times count from
+// when the API server has created the last backup instead.
+func countsFrom(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, now time.Time) time.Time {
+	if t := s.Status.LastScheduleTime; t != nil && !t.After(now.Add(ahead)) {
 		return t.Time
 	}
-	return s.CreationTimestamp.Time
+	since := s.CreationTimestamp.Time
+	if s.Status.LastScheduleTime == nil {
+		return since
+	}
+	for _, b := range all {
+		if at := b.CreationTimestamp.Time; b.Labels[v1alpha1.LabelSchedule] == s.Name && at.After(since) && !at.After(now) {
+			since = at
+		}
+	}
+	return since
 }
 
 // last is the last time after since that has come, zero for none: of several that were missed one is made up for.

@@ -43,6 +43,14 @@ func TestDecide(t *testing.T) {
 	last := func(s *v1alpha1.GaleraBackupSchedule) {
 		s.Status.LastScheduleTime = new(metav1.NewTime(at("2026-11-22T02:30:00Z")))
 	}
+	future := func(s *v1alpha1.GaleraBackupSchedule) {
+		s.Status.LastScheduleTime = new(metav1.NewTime(at("2027-02-20T02:30:00Z")))
+	}
+	created := func(when string) v1alpha1.GaleraBackup {
+		b := made(v1alpha1.BackupCompleted, when)
+		b.CreationTimestamp = metav1.NewTime(at(when))
+		return b
+	}
 	for name, c := range map[string]struct {
 		s       *v1alpha1.GaleraBackupSchedule
 		backups []v1alpha1.GaleraBackup
@@ -67,6 +75,11 @@ func TestDecide(t *testing.T) {
 		"at once, but suspended": {nightly(immediate, func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Suspend = true }), nil,
 			"2026-11-20T12:00:00Z", "", "", false},
 		"made already": {nightly(last), nil, "2026-11-22T09:00:00Z", "", "2026-11-23T02:30:00Z", false},
+		"made by a clock that was ahead": {nightly(future), []v1alpha1.GaleraBackup{created("2026-11-22T03:00:00Z"),
+			created("2026-11-21T03:00:00Z")}, "2026-11-22T09:00:00Z", "", "2026-11-23T02:30:00Z", false},
+		"due, and the one before was made by a clock that was ahead": {nightly(future),
+			[]v1alpha1.GaleraBackup{created("2026-11-22T03:00:00Z")}, "2026-11-23T02:31:00Z", "nightly-20261123-0230",
+			"2026-11-24T02:30:00Z", false},
 		"the one before still runs": {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")},
 			"2026-11-23T02:31:00Z", "", "2026-11-24T02:30:00Z", false},
 		"it runs, and both are wanted": {nightly(last, allow), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")},
