@@ -141,7 +141,8 @@ func (b *bases) ask(ctx context.Context, id string) (m manifestOf, ok bool, err 
 		return known, true, nil
 	}
 	found := err
-	text, err := b.bucket.ReadAll(ctx, key) // S3 gives no reason to who asks whether there is an object
+	// S3 gives no reason to who asks whether there is an object.
+	text, err := store.ReadUpTo(ctx, b.bucket, key, manifest.MaxSize+1)
 	if store.Missing(err) {
 		return m, false, nil
 	}

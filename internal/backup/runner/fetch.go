@@ -244,7 +244,7 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 func partsOf(bucket *store.Bucket, base string, m manifest.Manifest, limit *rate.Limiter) archive.Get {
 	return func(ctx context.Context, index int) (data []byte, err error) {
 		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
-			data, err = readLimited(ctx, bucket, path.Join(base, m.Part(index)), limit)
+			data, err = readPart(ctx, bucket, path.Join(base, m.Part(index)), m.Parts[index].Size, limit)
 			if store.Missing(err) {
 				return damaged(m.ID, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
 			}
@@ -254,15 +254,16 @@ func partsOf(bucket *store.Bucket, base string, m manifest.Manifest, limit *rate
 	}
 }
 
-func readLimited(ctx context.Context, bucket *store.Bucket, key string, limit *rate.Limiter) ([]byte, error) {
+// readPart reads a part of a size, and a byte more of one that is larger: it is damaged, and may not fit into memory.
+func readPart(ctx context.Context, bucket *store.Bucket, key string, size int64, limit *rate.Limiter) ([]byte, error) {
 	r, err := bucket.NewReader(ctx, key, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	var from io.Reader = r
+	from := io.LimitReader(r, size+1)
 	if limit != nil {
-		from = throttled{ctx, r, limit}
+		from = throttled{ctx, from, limit}
 	}
 	// All of a part fits: a buffer that grows would be copied, and cleared, several times.
 	var data bytes.Buffer

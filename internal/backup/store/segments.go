@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,4 +33,14 @@ func Head(ctx context.Context, bucket *blob.Bucket, key string) (binlog.Head, er
 		err = fmt.Errorf("%w: %w", ErrHead, err)
 	}
 	return h, err
+}
+
+// ReadUpTo reads an object, or as many bytes of it as are given where it has more: what lies there may be anything.
+func ReadUpTo(ctx context.Context, bucket *blob.Bucket, key string, most int64) ([]byte, error) {
+	r, err := bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, most))
+	return text, cmp.Or(err, r.Close())
 }
