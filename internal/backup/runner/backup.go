@@ -86,6 +86,12 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if why, err := based(ctx, bucket, path.Dir(base), m); why != "" || err != nil { // it may have been removed meanwhile
 		return task.Result{}, cmp.Or(err, errors.New(why))
 	}
+	switch ok, err := allParts(ctx, bucket, base, m); {
+	case err != nil:
+		return task.Result{}, err
+	case !ok: // the Job was given up, and has gone on: it would leave a manifest without its parts
+		return task.Result{}, errors.New("a later attempt has removed what this one has stored")
+	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return task.Result{}, err
@@ -221,6 +227,15 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 	if err != nil {
 		return nil, err
 	}
+	if ok, err := allParts(ctx, bucket, base, m); !ok || err != nil {
+		return nil, err
+	}
+	return describe(m, text, path.Dir(base)), nil
+}
+
+// allParts reports whether all parts of a backup are in the store. Those that a listing does not have are asked for by name:
+// it may be late.
+func allParts(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest) (bool, error) {
 	sizes := map[string]int64{}
 	objects := bucket.List(&blob.ListOptions{Prefix: path.Join(base, m.Attempt) + "/"})
 	for {
@@ -229,16 +244,27 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 			break
 		}
 		if err != nil {
-			return nil, stored("the parts could not be listed", err)
+			return false, stored("the parts could not be listed", err)
 		}
 		sizes[strings.TrimPrefix(o.Key, base+"/")] = o.Size
 	}
 	for i, p := range m.Parts {
-		if size, there := sizes[m.Part(i)]; !there || size != p.Size {
-			return nil, nil
+		size, listed := sizes[m.Part(i)]
+		if !listed {
+			a, err := bucket.Attributes(ctx, path.Join(base, m.Part(i)))
+			if store.Missing(err) {
+				return false, nil
+			}
+			if err != nil {
+				return false, stored("the store could not be asked for a part", err)
+			}
+			size = a.Size
+		}
+		if size != p.Size {
+			return false, nil
 		}
 	}
-	return describe(m, text, path.Dir(base)), nil
+	return true, nil
 }
 
 // describe describes a backup that lies in a directory, whatever it says of itself.
