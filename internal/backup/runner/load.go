@@ -169,8 +169,10 @@ func loadRounds(ctx context.Context, t task.Load, of string, to tables.Target, s
 		if err == nil || round == maxRounds || final(err) || errors.As(err, &broken) || !pauseLoad(ctx, err) {
 			return l, err
 		}
-		// The tables may have got their names without an answer.
-		if done, err := to.Begin(ctx, s); err == nil && done != nil {
+		// The tables may have got their names without an answer: nothing is loaded again before that is known.
+		if done, err := beginLoad(ctx, to, s); err != nil {
+			return l, err
+		} else if done != nil {
 			return *done, nil
 		}
 		if err := taken.Again(ctx, source, t.Through, tables.Round(of, round)); err != nil {

@@ -68,8 +68,10 @@ func copyRounds(ctx context.Context, t task.Load, to tables.Target, source *sql.
 		if err == nil || round == maxRounds || final(err) || errors.As(err, &broken) || !pauseLoad(ctx, err) {
 			return l, r, err
 		}
-		// The tables may have got their names without an answer.
-		if done, err := to.Begin(ctx, s); err == nil && done != nil {
+		// The tables may have got their names without an answer: nothing is copied again before that is known.
+		if done, err := beginLoad(ctx, to, s); err != nil {
+			return l, r, err
+		} else if done != nil {
 			return *done, r, nil
 		}
 	}
