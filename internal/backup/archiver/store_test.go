@@ -327,3 +327,32 @@ func TestPutWithoutRight(t *testing.T) {
 		t.Errorf("%+v, %v, %d refusals", at, err, refused)
 	}
 }
+
+// TestRewritten: an archive that was lost, and has begun anew with the same numbers, has no gap.
+func TestRewritten(t *testing.T) {
+	a := newStore(t)
+	ten(t, a)
+	h, err := a.head(t.Context(), 1)
+	for n := uint64(2); n <= 5 && err == nil; n++ {
+		err = a.bucket.Delete(t.Context(), a.key(n))
+	}
+	s := surveying(a, time.Hour)
+	s.report(t) // there is one segment
+	if err == nil {
+		err = a.bucket.Delete(t.Context(), a.key(1))
+	}
+	for range 2 {
+		if err == nil {
+			h.LastTime = h.LastTime.Add(time.Minute)
+			err = a.put(t.Context(), &h, nil)
+		}
+		h.Before, h.Number, h.Previous, h.PreviousSeqno = h.Checksum, h.Number+1, h.Last, h.Seqno
+		h.Begins, h.Last, h.Seqno = false, gtid(h.Last.Seq+10), h.Seqno+10
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.report(t); r.Gap != "" || r.Chain != 1 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type surveyor struct {
 	needed   []policy.Base // that were reported last
 	segments segments
 	heads    map[uint64]binlog.Head
+	last     uint64 // the last segment that was listed before
 	doomed   policy.Doomed
 	pruned   time.Time
 	stuck    string // why the last attempt to remove some has failed, "" if it has not
@@ -85,6 +87,9 @@ func (s *surveyor) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The last ones may have been lost, and stored anew with what nodes still have.
+	maps.DeleteFunc(s.heads, func(n uint64, _ binlog.Head) bool { return n >= s.last })
+	s.last = numbers[len(numbers)-1]
 	a := policy.Archive{Numbers: numbers, Head: func(n uint64) (binlog.Head, error) { return s.head(ctx, n) }}
 	all = slices.DeleteFunc(all, func(b policy.Base) bool { return slices.Contains(s.task.Damaged, b.ID) })
 	if err := s.survey(ctx, a, all, domain); err != nil {
