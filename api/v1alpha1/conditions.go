@@ -123,6 +123,7 @@ const (
 	ReasonDisabled             = "Disabled"
 	ReasonPartlyEncrypted      = "PartlyEncrypted"
 	ReasonPlaintextAccepted    = "PlaintextAccepted"
+	ReasonPlaintextSessions    = "PlaintextSessions"
 	ReasonPeerUnverified       = "PeerUnverified"
 	ReasonSwitching            = "Switching"
 	ReasonSwitchRefused        = "SwitchRefused"

@@ -33,7 +33,8 @@ type ChannelStatus struct {
 	// notAfter is the expiry of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
-	// plaintextRefused reports whether a connection without TLS was tried, and refused.
+	// plaintextRefused reports whether a connection without TLS was tried, and refused, and no client session is left that
+	// may have been opened without before.
 	// +optional
 	PlaintextRefused bool `json:"plaintextRefused,omitempty"`
 	// message describes what is wrong. Empty when all is well.

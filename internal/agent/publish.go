@@ -67,6 +67,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	a.certs.Report(&r)
 	r.Config.RestartNeeded = r.Config.RestartNeeded || r.TLS.KeepsOldKey || r.AtRest != nil && r.AtRest.UnusedPages > 0
 	a.prove.Report(&r)
+	a.config.Running().ReportSessions(&r)
 	a.handover.Report(&r)
 	a.reports.Set(r)
 }

@@ -366,8 +366,11 @@ type ChannelFact struct {
 	NotAfter *time.Time `json:"notAfter,omitempty"`
 	// Verified reports whether the presented chain leads to the trusted CA.
 	Verified bool `json:"verified"`
-	// PlaintextRefused reports whether a connection without TLS was tried, and refused.
+	// PlaintextRefused reports whether a connection without TLS was tried, and refused, and no session is left that may
+	// have been opened without before.
 	PlaintextRefused bool `json:"plaintextRefused"`
+	// PlaintextSessions is how many such sessions are left, 0 also while that is not known.
+	PlaintextSessions int `json:"plaintextSessions,omitempty"`
 	// Problem is what went wrong, in words, "" when all is well.
 	Problem string `json:"problem,omitempty"`
 	// CheckedAt is by the agent's clock. Received puts it on the receiver's.

@@ -69,9 +69,9 @@ func inAWord(enc condition) string {
 
 // proved is whether the policy was observed to be in force: True only by evidence, at most evidenceLasts old.
 // Replication and client connections of every node, if required, were dialled, used TLS with a certificate of the
-// trusted CA, and refused plaintext; with strict sockets each node verified every other one, and the arbitrator
-// likewise. The proxies have proved their channels. SST is never dialled: the configuration of its scripts must require
-// TLS. CertificatesValid reports whether the certificates are the newest.
+// trusted CA, and refused plaintext, and no client session is left from before it was; with strict sockets each node
+// verified every other one, and the arbitrator likewise. The proxies have proved their channels. SST is never dialled:
+// the configuration of its scripts must require TLS. CertificatesValid reports whether the certificates are the newest.
 func proved(in Input) condition {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)
@@ -140,6 +140,8 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (conditi
 	case channel == agentapi.ChannelStateTransfer:
 		// It listens only during an SST: the agent judges what the scripts are configured to enforce.
 		return condition{}, true
+	case f.PlaintextSessions > 0:
+		return no(v1alpha1.ReasonPlaintextSessions, member+because(f.Problem)), false
 	case !f.PlaintextRefused:
 		return unproved(fmt.Sprintf("%s: waiting for the proof that %s refuses plaintext%s", member, channel,
 			because(f.Problem))), false

@@ -83,6 +83,12 @@ func TestEncrypted(t *testing.T) {
 			func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
 		"refusal not tried": {fact("n-1", agentapi.ChannelClients,
 			func(f *agentapi.ChannelFact) { f.PlaintextRefused = false }), "Unknown NotYetProved"},
+		"sessions in clear are left": {fact("n-1", agentapi.ChannelClients, func(f *agentapi.ChannelFact) {
+			f.PlaintextRefused, f.PlaintextSessions, f.Problem = false, 3, "sessions are still open (3)"
+		}), "False PlaintextSessions"},
+		"sessions were not counted": {fact("n-1", agentapi.ChannelClients, func(f *agentapi.ChannelFact) {
+			f.PlaintextRefused, f.Problem = false, "sessions were not counted"
+		}), "Unknown NotYetProved"},
 		"chain not trusted": {fact("n-1", agentapi.ChannelReplication,
 			func(f *agentapi.ChannelFact) { f.Verified = false }), "False PeerUnverified"},
 		"old evidence": {fact("n-1", agentapi.ChannelReplication,

@@ -14,6 +14,8 @@ type saved struct {
 	Socket  galera.SocketMode    `json:"socket"`
 	Suites  []string             `json:"suites,omitempty"`
 	Clients galera.ChannelPolicy `json:"clients"`
+	// Sessions began before TLS was required; unknown of an agent of an earlier version.
+	Sessions sessions `json:"sessions"`
 	// Checked is the option file that mariadbd has accepted: it does not have to check the same again.
 	Checked string `json:"checked,omitempty"`
 	// Settings are those of the running server.
@@ -37,7 +39,7 @@ func (r *Manager) Busy() string {
 func (r *Manager) Save() (any, []int, error) {
 	o := r.run.Output
 	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients,
-		Settings: r.run.Settings, Back: r.back, AtRest: o.AtRest, Binlog: &o.WritesBinlog}
+		Sessions: r.run.sessions, Settings: r.run.Settings, Back: r.back, AtRest: o.AtRest, Binlog: &o.WritesBinlog}
 	if r.Node != nil {
 		s.Checked = r.Output.MyCnf.Render()
 	}
@@ -51,7 +53,7 @@ func (r *Manager) Load(data json.RawMessage) error {
 		return err
 	}
 	r.run = Run{Output: Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites, AtRest: s.AtRest}, Clients: s.Clients,
-		Settings: s.Settings, pid: s.PID}
+		Settings: s.Settings, pid: s.PID, sessions: s.Sessions}
 	if s.Binlog != nil {
 		r.run.Output.WritesBinlog = *s.Binlog
 	} else {

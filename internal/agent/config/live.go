@@ -11,6 +11,12 @@ import (
 // Server is the running mariadbd, as this package uses it.
 type Server interface {
 	SetGlobal(ctx context.Context, options []mycnf.Option) error
+	// FirstEncrypted returns an id that is larger than those of all clients that have logged in over the network without
+	// TLS. It fails while the server does not require TLS.
+	FirstEncrypted(ctx context.Context) (id int64, err error)
+	// EndBefore ends those clients with ids below a limit that are between two transactions, and returns how many there
+	// were with such ids, the others included.
+	EndBefore(ctx context.Context, limit int64) (count int, err error)
 }
 
 // Run is the configuration one run of mariadbd has.
@@ -21,7 +27,8 @@ type Run struct {
 	// Settings are the user's.
 	Settings map[string]string
 
-	pid int
+	pid      int
+	sessions sessions
 }
 
 // live is how far the settings have got that a running server takes over.
@@ -32,7 +39,8 @@ type live struct {
 
 // ForStart is the configuration a server that is started now will have.
 func (r *Manager) ForStart() Run {
-	return Run{Output: r.Output, Clients: r.Node.TLS.Clients, Settings: r.Node.Settings}
+	return Run{Output: r.Output, Clients: r.Node.TLS.Clients, Settings: r.Node.Settings,
+		sessions: atStart(r.Node.TLS.Clients)}
 }
 
 // Started notes that a server was started.
@@ -48,18 +56,26 @@ func (r *Manager) Exited() { r.run = Run{} }
 // Running is the configuration of the running server, zero when there is none.
 func (r *Manager) Running() Run { return r.run }
 
-// SetLive gives a server that serves the settings it can take over without a restart.
+// SetLive gives a server that serves the settings it can take over without a restart, and then ends the sessions of
+// clients that one of them comes too late for.
 func (r *Manager) SetLive() {
-	key := fmt.Sprint(r.run.Output.Hash, r.Output.Hash, r.Output.Live, r.run.pid)
-	if r.live.busy || r.Node == nil || r.live.tried == key {
+	if r.live.busy || r.Node == nil {
 		return
 	}
-	r.live.busy = true
+	key := fmt.Sprint(r.run.Output.Hash, r.Output.Hash, r.Output.Live, r.run.pid)
+	if r.live.tried == key {
+		endSessions(r)
+		return
+	}
+	r.live.busy, r.live.tried = true, ""
 	pid, clients := r.run.pid, r.Node.TLS.Clients
 	// Without certificates in the running server, requiring TLS would lock every client out.
 	options := r.Output.Live
 	if r.run.Output.Hash != r.Output.Hash {
 		options = nil
+	}
+	if len(options) > 0 && clients != galera.PolicyRequired {
+		r.run.sessions = sessions{} // also when this fails: some of it may be in force
 	}
 	go func() {
 		err := r.server.SetGlobal(context.Background(), options)

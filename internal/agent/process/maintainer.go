@@ -216,7 +216,7 @@ func (r *Maintainer) LoadCertificates() {
 
 // SetLive gives a server that serves the settings it can take over without a restart.
 func (r *Maintainer) SetLive() {
-	if r.Run.Serves() {
+	if r.Run.Serves() && !r.Run.Stopping {
 		r.Config.SetLive()
 	}
 }
