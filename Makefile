@@ -164,7 +164,7 @@ stack-after-stores: test-stores
 RACE := $(if $(shell command -v gcc),-race)
 RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/datadir/... ./internal/eventloop/... ./internal/galera/... ./internal/mariadbd/... \
   ./internal/mycnf/... ./internal/pki/... ./internal/plan/... ./internal/platform/...
-OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/docs/... ./test/harness/... ./test/imports/... ./test/release/... | sort) <(go list $(RACE_PACKAGES) ./test/model/... | sort))
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/bench/... ./test/docs/... ./test/harness/... ./test/imports/... ./test/release/... | sort) <(go list $(RACE_PACKAGES) ./test/model/... | sort))
 
 .PHONY: test-unit
 test-unit: ## Tests of single packages.

@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,10 +18,6 @@ import (
 )
 
 const onePrivate = `{template: {replicas: 1, storage: {size: 1Gi}}}`
-
-func gone(o client.Object) bool {
-	return apierrors.IsNotFound(kube.Get(context.Background(), client.ObjectKeyFromObject(o), o))
-}
 
 // refusedClients end a benchmark at once: the cluster accepts TLS 1.3 only.
 const refusedClients = `[{name: a, connect: {tlsVersions: ["1.2"]}}]`

@@ -23,17 +23,6 @@ import (
 	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 )
 
-// eventually waits for something to become true.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatal("it never happened: " + what)
-}
-
 // stage has one benchmark on it, and plays all but the benchmark's controller: the cluster's
 // operator, the Job controller, the Jobs' programs and the garbage collector.
 type stage struct {

@@ -366,3 +366,14 @@ func TestBenchmarkImmutable(t *testing.T) {
 	must(t, unstructured.SetNestedField(other.Object, "other", "spec", "cluster", "ref", "name"))
 	mustSay(t, kube.Update(ctx, other, client.DryRunAll), "cannot be replaced")
 }
+
+// TestBenchmarkNotYetObserved: one that no program has seen is not taken for a finished one.
+func TestBenchmarkNotYetObserved(t *testing.T) {
+	u := benchmark(t, "not-observed", nil)
+	must(t, kube.Create(t.Context(), u))
+	b := &v1alpha1.GaleraBenchmark{}
+	must(t, kube.Get(t.Context(), client.ObjectKeyFromObject(u), b))
+	if got := b.Status.ObservedGeneration; got != -1 {
+		t.Errorf("a benchmark that was never seen has observedGeneration %d, want -1", got)
+	}
+}

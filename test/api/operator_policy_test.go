@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -21,45 +22,14 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	"github.com/galera-operator/galera-operator/internal/bench/experiment"
-	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
-	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // operatorName is the user that config/admission limits.
 const operatorName = "system:serviceaccount:galera-operator-system:galera-operator-controller-manager"
 
-// benchmarksName is the user of the benchmarks' program, which they limit more.
-const benchmarksName = "system:serviceaccount:galera-operator-system:galera-operator-benchmarks"
-
 // asOperator is the operator's user with every right of RBAC: what is refused, the policies refuse.
 func asOperator(c *rest.Config) *rest.Config { return impersonating(c, operatorName) }
-
-// asBenchmarks is the benchmarks' user with the rights of config/benchmarks alone.
-func asBenchmarks(c *rest.Config) *rest.Config {
-	c = impersonating(c, benchmarksName)
-	c.Impersonate.Groups = []string{"system:authenticated"}
-	return c
-}
-
-// permitBenchmarks gives the benchmarks' user its role.
-func permitBenchmarks(ctx context.Context, c client.Client) error {
-	for _, file := range []string{"role.yaml", "role_binding.yaml"} {
-		text, err := os.ReadFile("../../config/benchmarks/" + file)
-		if err != nil {
-			return err
-		}
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(text, &u.Object); err != nil {
-			return err
-		}
-		if err := c.Create(ctx, u); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func impersonating(c *rest.Config, name string) *rest.Config {
 	c = rest.CopyConfig(c)
@@ -110,8 +80,8 @@ func policedClient(t *testing.T, user string) client.Client {
 	return c
 }
 
-// everyWorkload renders what the operator creates, of each kind and with each kind of volume.
-func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
+// policedCluster has each kind of pod and of volume.
+func policedCluster(t *testing.T) *v1alpha1.GaleraCluster {
 	t.Helper()
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop", UID: "1"}}
 	must(t,
@@ -123,6 +93,14 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 			sidecars: [{name: audit, image: a, port: 9000, volumeMounts: [{name: x, mountPath: /x}]}]},
 		backup: {storeRef: {name: s3}, pointInTime: {enabled: true}},
 		bootstrapFrom: {storeRef: {name: s3}, identitySecretRef: {name: key, key: key.txt}}}`), &c.Spec))
+	return c
+}
+
+// everyWorkload renders what the operator creates, of each kind and with each kind of volume, and has what the policies
+// let be made for a benchmark.
+func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
+	t.Helper()
+	c := policedCluster(t)
 	plain := c.DeepCopy()
 	plain.Spec.Storage.Temporary, plain.Spec.PodTemplate, plain.Spec.Monitoring = nil, nil, nil
 	ro, o := resources.Options{OperatorImage: "operator", DefaultImage: "mariadb", AssignedUsers: assigned},
@@ -167,34 +145,8 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 		d, err = job.Lease(c, s, ro, o)
 		add(kind+": lease", d, err)
 	}
-	bench := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "4"}}
-	bench.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
-	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {}, workloads: [
-		{name: own, oltp: {profile: ReadOnly, threads: [1]}},
-		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &bench.Spec))
-	images := benchobjects.Images{Operator: "operator", Client: "sysbench", Proxy: "proxy", AssignedUsers: assigned}
-	for _, o := range benchobjects.Access(bench, "x-run-1") {
-		all["benchmark's "+o.GetObjectKind().GroupVersionKind().Kind] = o
-	}
-	for _, run := range experiment.Runs(&bench.Spec) {
-		start := experiment.StartJob{Wire: run.Wire(1), Run: run, Data: experiment.DataSet(run.Cell)}
-		p := benchobjects.Plan(bench, c, start, "cluster.local")
-		p.TLS = true
-		j, err := benchobjects.Job(bench, c, run.Wire(1), p, images)
-		add("benchmark's Job of "+run.Cell.Workload.Name, j, err)
-		if p.Connect == nil {
-			continue
-		}
-		for kind, vpn := range map[string]bool{"SSH": false, "VPN": true} {
-			p.Connect.Tunnel = &result.Tunnel{VPN: vpn}
-			for _, o := range benchobjects.Tunnel(bench, c, j.Name, p, images) {
-				if d, is := o.(*appsv1.Deployment); is {
-					all["benchmark's "+kind+" server"] = d
-				}
-			}
-		}
-	}
-	if len(all) < 35 {
+	maps.Copy(all, access())
+	if len(all) < 43 {
 		t.Fatalf("%d objects", len(all))
 	}
 	return all
@@ -202,14 +154,10 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 
 // TestOperatorPolicyAdmitsTheOperator: whatever it creates passes.
 func TestOperatorPolicyAdmitsTheOperator(t *testing.T) {
-	operator, benchmarks := policedClient(t, operatorName), policedClient(t, benchmarksName)
+	c := policedClient(t, operatorName)
 	for users, assigned := range map[string]bool{"fixed": false, "assigned": true} {
 		for name, o := range everyWorkload(t, assigned) {
 			o.SetOwnerReferences(nil) // made-up owners
-			c := operator
-			if strings.HasPrefix(name, "benchmark's ") {
-				c = benchmarks
-			}
 			if err := c.Create(context.Background(), o, client.DryRunAll); err != nil {
 				t.Errorf("%s, users %s: %v", name, users, err)
 			}

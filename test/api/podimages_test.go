@@ -10,27 +10,22 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/experiment"
-	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
-	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters and
-// GaleraBenchmarks in one namespace, and nothing else.
+// The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters in one
+// namespace, and nothing else. Those of GaleraBenchmarks are in benchmark_reach_test.go.
 
 // TestReachOfSpecs: what a pod could be given in addition to its image is no field, and what is one has no dangerous
 // value.
@@ -47,25 +42,31 @@ func TestReachOfSpecs(t *testing.T) {
 			mustSay(t, kube.Create(ctx, fromYAML(t, "reach", tc.spec), client.DryRunAll), tc.want)
 		})
 	}
-	for _, field := range []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true",
-		"podTemplate: {spec: {hostNetwork: true}}",
-		"podTemplate: {serviceAccountName: admin}", "podTemplate: {volumes: [{name: x, secret: {secretName: y}}]}",
-		"podTemplate: {volumes: [{name: x, hostPath: {path: /}}]}",
-		"podTemplate: {sidecars: [{name: x, image: y, securityContext: {privileged: true}}]}",
-		"podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
-		"podTemplate: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}", "volumes: [{hostPath: {path: /}}]",
-		"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}",
-		"tls: {certificate: {commonName: x}}", "imagePullSecrets: [{name: x, namespace: y}]", "command: [sh]"} {
-		key, _, _ := strings.Cut(field, ":")
-		strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
-		for kind, u := range map[string]*unstructured.Unstructured{
-			"GaleraCluster": fromYAML(t, "reach", `{storage: {size: 1Gi}, `+field+`}`),
-			"GaleraBenchmark": benchmark(t, "reach",
-				map[string]string{key: strings.TrimSpace(strings.TrimPrefix(field, key+":"))}),
-			"cluster.ref": benchmark(t, "reach", map[string]string{"cluster": `{ref: {name: shop, ` + field + `}}`}),
-			"client":      benchmark(t, "reach", map[string]string{"client": `{` + field + `}`}),
-		} {
-			if err := strict.Create(ctx, u, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "unknown field") {
+	refuseFields(t, func(field string) map[string]*unstructured.Unstructured {
+		return map[string]*unstructured.Unstructured{
+			"GaleraCluster": fromYAML(t, "reach", `{storage: {size: 1Gi}, `+field+`}`)}
+	})
+}
+
+// dangerousFields are what a pod could be given in addition to its image.
+var dangerousFields = []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true",
+	"podTemplate: {spec: {hostNetwork: true}}",
+	"podTemplate: {serviceAccountName: admin}", "podTemplate: {volumes: [{name: x, secret: {secretName: y}}]}",
+	"podTemplate: {volumes: [{name: x, hostPath: {path: /}}]}",
+	"podTemplate: {sidecars: [{name: x, image: y, securityContext: {privileged: true}}]}",
+	"podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
+	"podTemplate: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}", "volumes: [{hostPath: {path: /}}]",
+	"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}",
+	"tls: {certificate: {commonName: x}}", "imagePullSecrets: [{name: x, namespace: y}]", "command: [sh]"}
+
+// refuseFields creates resources with each of the fields.
+func refuseFields(t *testing.T, with func(field string) map[string]*unstructured.Unstructured) {
+	t.Helper()
+	strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
+	for _, field := range dangerousFields {
+		for kind, u := range with(field) {
+			err := strict.Create(context.Background(), u, client.DryRunAll)
+			if err == nil || !strings.Contains(err.Error(), "unknown field") {
 				t.Errorf("%s takes %s: %v", kind, field, err)
 			}
 		}
@@ -74,19 +75,21 @@ func TestReachOfSpecs(t *testing.T) {
 
 // TestReachOfStatus: what the operator has written down is not the writer's of a spec: neither names nor positions.
 func TestReachOfStatus(t *testing.T) {
-	ctx := context.Background()
-	b := benchmark(t, "presets", map[string]string{"suspend": "true"})
-	must(t, unstructured.SetNestedMap(b.Object, map[string]any{"suffix": "known", "account": true}, "status", "resources"))
 	c := fromYAML(t, "presets", `storage: {size: 1Gi}`)
 	must(t, unstructured.SetNestedField(c.Object, history, "status", "clusterUUID"))
-	for _, u := range []*unstructured.Unstructured{b, c} {
-		must(t, kube.Create(ctx, u))
-		t.Cleanup(func() { _ = kube.Delete(ctx, u) })
-		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), u))
-		status, _, _ := unstructured.NestedMap(u.Object, "status")
-		if want := map[string]any{"observedGeneration": int64(-1)}; !reflect.DeepEqual(status, want) {
-			t.Errorf("%s begins with %v, want the default alone: %v", u.GetKind(), status, want)
-		}
+	expectNoStatus(t, c)
+}
+
+// expectNoStatus creates a resource that has a status, and reads what is left of it.
+func expectNoStatus(t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	ctx := context.Background()
+	must(t, kube.Create(ctx, u))
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), u))
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	if want := map[string]any{"observedGeneration": int64(-1)}; !reflect.DeepEqual(status, want) {
+		t.Errorf("%s begins with %v, want the default alone: %v", u.GetKind(), status, want)
 	}
 }
 
@@ -124,126 +127,47 @@ func TestReachOfNames(t *testing.T) {
 	}
 }
 
-// TestReachOfBenchmarksEndsAtTheirNamespace: a cluster of that name elsewhere is not the one.
-func TestReachOfBenchmarksEndsAtTheirNamespace(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "reach-elsewhere"}}))
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "reach-elsewhere", Name: "far"}}
-	c.Spec.Replicas, c.Spec.Storage.Size = 1, oneGi
-	must(t, kube.Create(ctx, c))
-	s := perform(t, benchmark(t, "reaches", map[string]string{"cluster": `{ref: {name: far}}`,
-		"workloads": oneWrite}))
-	s.waitFor("the complaint", stalledFor(v1alpha1.ReasonClusterNotFound, `no GaleraCluster "far" in this namespace`))
-	before := c.DeepCopy()
-	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
-	if !equality.Semantic.DeepEqual(before, c) {
-		t.Errorf("changed to %+v", c)
-	}
-}
-
-// podsWithUserImages are those of every kind that is made for these resources, with images of the writer's choice.
-func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster,
-	all map[string]corev1.PodTemplateSpec) {
+// nodesWithUserImage are those of a cluster with an image of the writer's choice.
+func nodesWithUserImage(t *testing.T) (*v1alpha1.GaleraCluster, corev1.PodTemplateSpec) {
 	t.Helper()
-	c = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"}}
 	must(t, yaml.Unmarshal([]byte(`{replicas: 2, image: evil, storage: {size: 1Gi}, arbitrator: {enabled: true}}`),
 		&c.Spec))
-	b = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "1"}}
-	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
-	must(t,
-		yaml.Unmarshal(
-			[]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
-		{name: own, oltp: {profile: ReadOnly, threads: [1]}},
-		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
-	opts, images := resources.Options{OperatorImage: "operator"}, benchobjects.Images{Operator: "operator", Client: "evil",
-		Proxy: "evil"}
-	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts,
-		resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
-	for _, run := range experiment.Runs(&b.Spec) {
-		p := benchobjects.Plan(b, c, experiment.StartJob{Wire: run.Wire(1), Run: run, Data: experiment.DataSet(run.Cell)},
-			"cluster.local")
-		job, err := benchobjects.Job(b, c, run.Wire(1), p, images)
-		must(t, err)
-		all["Job of "+run.Cell.Workload.Name] = job.Spec.Template
-		if p.Connect == nil {
-			continue
-		}
-		p.Connect.Tunnel = &result.Tunnel{}
-		for _, o := range benchobjects.Tunnel(b, c, job.Name, p, images) {
-			if d, is := o.(*appsv1.Deployment); is {
-				all["SSH server"] = d.Spec.Template
-			}
-		}
-	}
-	if len(all) != 4 {
-		t.Fatalf("%d kinds of pods", len(all))
-	}
-	return b, c, all
+	return c, resources.StatefulSet(c, resources.Options{OperatorImage: "operator"},
+		resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template
 }
 
 // TestReachOfImages: an image of the writer's choice runs with nothing it could leave its container by, and with no
-// token but the one that writes a benchmark's result.
+// token.
 func TestReachOfImages(t *testing.T) {
-	_, _, all := podsWithUserImages(t)
-	for name, template := range all {
-		pod := template.Spec
-		if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.AutomountServiceAccountToken == nil ||
-			*pod.AutomountServiceAccountToken ||
-			pod.SecurityContext == nil || !*pod.SecurityContext.RunAsNonRoot ||
-			pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
-			t.Errorf("%s: %+v", name, pod.SecurityContext)
+	_, nodes := nodesWithUserImage(t)
+	expectConfined(t, "nodes", nodes.Spec, "")
+}
+
+// expectConfined checks a pod; one of its containers may have a token.
+func expectConfined(t *testing.T, name string, pod corev1.PodSpec, mayHaveToken string) {
+	t.Helper()
+	if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.AutomountServiceAccountToken == nil ||
+		*pod.AutomountServiceAccountToken ||
+		pod.SecurityContext == nil || !*pod.SecurityContext.RunAsNonRoot ||
+		pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("%s: %+v", name, pod.SecurityContext)
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		s := c.SecurityContext
+		if s == nil || s.Privileged != nil || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
+			!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
+			t.Errorf("%s, %s: %+v", name, c.Name, s)
 		}
-		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
-			s := c.SecurityContext
-			if s == nil || s.Privileged != nil || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
-				!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
-				t.Errorf("%s, %s: %+v", name, c.Name, s)
-			}
-			for _, m := range c.VolumeMounts {
-				if m.Name == "token" && (c.Name != benchobjects.ClientContainer || !strings.HasPrefix(name, "Job")) {
-					t.Errorf("%s, %s has a token", name, c.Name)
-				}
-			}
-		}
-		for _, v := range pod.Volumes {
-			if v.HostPath != nil {
-				t.Errorf("%s mounts the host's %s", name, v.HostPath.Path)
+		for _, m := range c.VolumeMounts {
+			if m.Name == "token" && c.Name != mayHaveToken {
+				t.Errorf("%s, %s has a token", name, c.Name)
 			}
 		}
 	}
-}
-
-// TestReachOfBenchmarkPods: none is taken for a node, neither by Services nor by the policy of the network, and none
-// has a Secret of the cluster.
-func TestReachOfBenchmarkPods(t *testing.T) {
-	b, c, all := podsWithUserImages(t)
-	policy := resources.NetworkPolicy(c, resources.Options{})
-	node, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
-	must(t, err)
-	own := []string{benchobjects.BindingName(benchobjects.CertificateName(b)), benchobjects.ProxyName("x-run-002-1"),
-		benchobjects.TunnelName("x-run-002-1"), benchobjects.ProxyName("x-run-001-1"), benchobjects.TunnelName("x-run-001-1")}
-	for name, template := range all {
-		is := labels.Set(template.Labels)
-		taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is)
-		if taken != (name == "nodes") {
-			t.Errorf("%s is taken for a node: %t", name, taken)
-		}
-		if name == "nodes" {
-			continue
-		}
-		for _, v := range template.Spec.Volumes {
-			if v.Secret != nil && !slices.Contains(own, v.Secret.SecretName) {
-				t.Errorf("%s mounts the Secret %s", name, v.Secret.SecretName)
-			}
-		}
-		for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
-			for _, e := range container.Env {
-				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil ||
-					e.ValueFrom.SecretKeyRef.Name != benchobjects.BindingName(benchobjects.AccountName(b))) {
-					t.Errorf("%s takes %s from %+v", name, e.Name, e.ValueFrom)
-				}
-			}
+	for _, v := range pod.Volumes {
+		if v.HostPath != nil {
+			t.Errorf("%s mounts the host's %s", name, v.HostPath.Path)
 		}
 	}
 }

@@ -24,16 +24,13 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
-	"github.com/galera-operator/galera-operator/internal/bench/galerabenchmark"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
 // TestRefusedInSystemNamespaces: a resource in a namespace that the policies close to the operator has a condition with
 // the policy's words, and is not tried again at once.
 func TestRefusedInSystemNamespaces(t *testing.T) {
-	ctx, c, now := context.Background(), policedClient(t, operatorName), time.Now
-	const ns = "kube-refused"
-	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c, now := policedClient(t, operatorName), time.Now
 	recorder, jobs := events.NewFakeRecorder(100), job.Options{Image: "operator"}
 	for kind, tc := range map[string]struct {
 		spec string
@@ -48,31 +45,34 @@ func TestRefusedInSystemNamespaces(t *testing.T) {
 				Calls: admitsAll()}},
 		"GaleraBackupStore": {`{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`,
 			&galerabackupstore.Reconciler{Client: c, Live: c, Jobs: jobs, Now: now}},
-		"GaleraBenchmark": {`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {},
-			workloads: [{name: w, oltp: {profile: ReadWrite, threads: [1]}}]}`,
-			&galerabenchmark.Reconciler{Client: c, Live: c, Now: now}},
 	} {
-		t.Run(kind, func(t *testing.T) {
-			w := NewWithT(t)
-			o := backupKind(t, kind, "refused", tc.spec)
-			o.SetNamespace(ns)
-			must(t, kube.Create(ctx, o))
-			result, err := tc.by.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(o)})
-			w.Expect(err).NotTo(HaveOccurred())
-			w.Expect(result.RequeueAfter).To(BeNumerically(">=", 10*time.Second))
-			u := &unstructured.Unstructured{}
-			u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
-			w.Expect(kube.Get(ctx, client.ObjectKeyFromObject(o), u)).To(Succeed())
-			text, err := yaml.Marshal(u.Object["status"])
-			must(t, err)
-			var status struct {
-				Conditions []metav1.Condition `json:"conditions"`
-			}
-			must(t, yaml.Unmarshal(text, &status))
-			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
-			w.Expect(stalled).NotTo(BeNil())
-			w.Expect([]string{string(stalled.Status), stalled.Reason}).To(Equal([]string{"True", "AdmissionRefused"}))
-			w.Expect(stalled.Message).To(ContainSubstring("use a namespace of your own"))
-		})
+		t.Run(kind, func(t *testing.T) { expectRefusal(t, kind, tc.spec, tc.by) })
 	}
+}
+
+// expectRefusal has a resource in a system namespace reconciled.
+func expectRefusal(t *testing.T, kind, spec string, by reconcile.Reconciler) {
+	t.Helper()
+	ctx, w := context.Background(), NewWithT(t)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-refused"}}
+	must(t, client.IgnoreAlreadyExists(kube.Create(ctx, ns)))
+	o := backupKind(t, kind, "refused", spec)
+	o.SetNamespace(ns.Name)
+	must(t, kube.Create(ctx, o))
+	result, err := by.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(result.RequeueAfter).To(BeNumerically(">=", 10*time.Second))
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	w.Expect(kube.Get(ctx, client.ObjectKeyFromObject(o), u)).To(Succeed())
+	text, err := yaml.Marshal(u.Object["status"])
+	must(t, err)
+	var status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	must(t, yaml.Unmarshal(text, &status))
+	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+	w.Expect(stalled).NotTo(BeNil())
+	w.Expect([]string{string(stalled.Status), stalled.Reason}).To(Equal([]string{"True", "AdmissionRefused"}))
+	w.Expect(stalled.Message).To(ContainSubstring("use a namespace of your own"))
 }

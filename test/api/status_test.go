@@ -21,12 +21,4 @@ func TestNotYetObserved(t *testing.T) {
 	if got := c.Status.ObservedGeneration; got != -1 {
 		t.Errorf("a cluster that was never seen has observedGeneration %d, want -1", got)
 	}
-
-	u := benchmark(t, "not-observed", nil)
-	must(t, kube.Create(ctx, u))
-	b := &v1alpha1.GaleraBenchmark{}
-	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
-	if got := b.Status.ObservedGeneration; got != -1 {
-		t.Errorf("a benchmark that was never seen has observedGeneration %d, want -1", got)
-	}
 }

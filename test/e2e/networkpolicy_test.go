@@ -17,17 +17,15 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/transport"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 // portNothing is one that no policy mentions.
 const portNothing uint16 = 22
 
-// dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one
-// of nothing.
+// dialled are the ports of database and arbitrator and of the operator (metrics), and one of nothing.
 var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort,
-	agentapi.ProbePort, agentapi.PeerPort, transport.SSHPort, portNothing}
+	agentapi.ProbePort, agentapi.PeerPort, portNothing}
 
 var (
 	memberPorts = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort,
@@ -126,45 +124,6 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 				}
 			}
 		}, SpecTimeout(12*time.Minute))
-
-	It("let a benchmark through, and only its pods to its SSH server", Label(Slow), func(ctx SpecContext) {
-		policies := enforce(ctx)
-		namespace := newNamespace(ctx, "bench")
-		people := bystanders(ctx, namespace)
-		benchmarks := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{
-			MatchLabels: map[string]string{"app.kubernetes.io/component": "benchmark"}}}
-		b := createBenchmark(ctx, namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
-			s.Cluster.Template.Replicas = 1
-			s.Cluster.Template.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{benchmarks}
-			s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}}}
-			long := &metav1.Duration{Duration: 15 * time.Second}
-			s.Workloads = []v1alpha1.BenchmarkWorkload{
-				{Name: "direct", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long}},
-				{Name: "through-ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long,
-					Via: v1alpha1.ViaSSHTunnel}},
-			}
-		})
-		seen := false
-		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {
-			server, load := benchmarkPods(ctx, namespace)
-			if seen || server == nil || load == nil {
-				return
-			}
-			seen = true
-			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
-			expectConnections(ctx, server, map[string][]uint16{"load": {transport.SSHPort}, "stranger": noPorts,
-				"client":    noPorts,
-				"elsewhere": noPorts}, withPods(people, "load", load))
-			By("looking for what listens in the load generator, which no policy selects")
-			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(transport.SSHPort)))
-			Expect(harness.Listens(load)).To(BeEmpty())
-		})
-		Expect(seen).To(BeTrue(), "the SSH server and the load generator were not seen at the same time")
-		Expect(b.Status.Results).To(HaveLen(2))
-		for _, r := range b.Status.Results {
-			Expect(r.Invalid).To(BeZero(), r.Workload)
-		}
-	}, SpecTimeout(10*time.Minute))
 })
 
 // enforce makes the nodes do what NetworkPolicies say, until the spec ends.
@@ -286,23 +245,4 @@ func expectNothingRefused(ctx context.Context, policies *harness.Enforcement, c 
 	Expect(err).NotTo(HaveOccurred())
 	progress("dropped in %s: %v", c.Name, refused)
 	Expect(refused).To(BeEmpty())
-}
-
-// benchmarkPods are the SSH server and the load generator of a benchmark that run, or nil.
-func benchmarkPods(ctx context.Context, namespace string) (server, load *corev1.Pod) {
-	GinkgoHelper()
-	list := &corev1.PodList{}
-	Expect(kube.List(ctx, list, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).
-		To(Succeed())
-	for i := range list.Items {
-		p := &list.Items[i]
-		switch {
-		case p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" || p.DeletionTimestamp != nil:
-		case p.Labels[v1alpha1.LabelTunnel] != "":
-			server = p
-		default:
-			load = p
-		}
-	}
-	return server, load
 }
