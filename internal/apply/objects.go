@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -63,6 +64,32 @@ type applied struct{ desired, object string }
 // Apply makes an object as wanted for a cluster. A desired state with a resource version is applied only while the
 // object has it; otherwise the error is a conflict.
 func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object) error {
+	return o.apply(ctx, owner, want, func() error { return nil })
+}
+
+// ApplyUnlessStale is Apply for what does harm when it was made from an old state of the cluster: before a change the
+// cluster is read past the cache, and if it is another one by now the error is a conflict.
+func (o *Objects) ApplyUnlessStale(ctx context.Context, c *v1alpha1.GaleraCluster, want client.Object) error {
+	return o.apply(ctx, c.UID, want, func() error { return Unchanged(ctx, o.Live, c) })
+}
+
+// Unchanged returns a conflict unless the API server has the cluster as it was read. A cache may be of any age: after a
+// start it is filled by an API server that may be behind.
+func Unchanged(ctx context.Context, live client.Reader, read *v1alpha1.GaleraCluster) error {
+	now := &v1alpha1.GaleraCluster{}
+	err := live.Get(ctx, client.ObjectKeyFromObject(read), now)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading the cluster %s past the cache: %w", read.Name, err)
+	}
+	if err != nil || now.UID != read.UID || now.ResourceVersion != read.ResourceVersion {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("galeraclusters").GroupResource(), read.Name,
+			errors.New("it has changed since it was read"))
+	}
+	return nil
+}
+
+// apply asks mayChange before the request that changes the object.
+func (o *Objects) apply(ctx context.Context, owner types.UID, want client.Object, mayChange func() error) error {
 	u, err := ownership.Desired(want)
 	if err != nil {
 		return err
@@ -87,6 +114,9 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 		err = o.mayTake(ctx, owner, want, have)
 	}
 	if err != nil {
+		return err
+	}
+	if err := mayChange(); err != nil {
 		return err
 	}
 	u.SetResourceVersion(version)

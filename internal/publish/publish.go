@@ -109,7 +109,6 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 		roles := observe.Roles(f)
 		roles.Behind = observe.Behind(c, seen, now)
 		objects = append(objects, resources.Static(c, given.Config, roles, pub.Options)...)
-		guard(objects, f)
 	}
 	secrets, err := pub.tls(f, seen, now)
 	given.Pair, given.Refused = secrets.pair, secrets.refused
@@ -137,6 +136,7 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	if rootRefused != nil {
 		rootErr = nil
 	}
+	guard(objects, f)
 	notApplied, applyErr := pub.Apply(ctx, c, objects)
 	return given, notApplied, errors.Join(err, rootErr, applyErr)
 }
@@ -185,8 +185,8 @@ func (pub Publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSe
 	return c, refused
 }
 
-// guard lets the configuration, and where the primary's Service leads, be replaced only if they still are what was
-// seen.
+// guard lets the configuration, the pods, and where the primary's Service leads, be replaced only if they still are
+// what was seen.
 func guard(objects []client.Object, f observe.Facts) {
 	for _, o := range objects {
 		switch o := o.(type) {
@@ -197,6 +197,10 @@ func guard(objects []client.Object, f observe.Facts) {
 		case *corev1.Service:
 			if f.PrimaryService != nil && o.Name == f.PrimaryService.Name {
 				o.ResourceVersion = f.PrimaryService.ResourceVersion
+			}
+		case *appsv1.StatefulSet:
+			if f.StatefulSet != nil {
+				o.ResourceVersion = f.StatefulSet.ResourceVersion
 			}
 		}
 	}
@@ -213,7 +217,7 @@ func (pub Publisher) Apply(ctx context.Context, c *v1alpha1.GaleraCluster, objec
 		if _, pods := o.(*appsv1.StatefulSet); pods && !ownAccount {
 			continue
 		}
-		err := pub.Objects.Apply(ctx, c.UID, o)
+		err := pub.apply(ctx, c, o)
 		if _, account := o.(*corev1.ServiceAccount); account {
 			ownAccount = err == nil
 		}
@@ -224,6 +228,15 @@ func (pub Publisher) Apply(ctx context.Context, c *v1alpha1.GaleraCluster, objec
 		errs = append(errs, err)
 	}
 	return refused, errors.Join(errs...)
+}
+
+// apply never changes the pods by an old state of the cluster: its status has the number of nodes, and whether they are
+// hibernated, so that nodes of a larger cluster, or of one that serves, would go, and their volumes with them.
+func (pub Publisher) apply(ctx context.Context, c *v1alpha1.GaleraCluster, o client.Object) error {
+	if _, pods := o.(*appsv1.StatefulSet); pods {
+		return pub.Objects.ApplyUnlessStale(ctx, c, o)
+	}
+	return pub.Objects.Apply(ctx, c.UID, o)
 }
 
 // refusal explains an error that a retry cannot cure, nil for any other.

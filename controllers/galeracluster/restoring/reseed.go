@@ -3,7 +3,6 @@ package restoring
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
@@ -54,8 +54,8 @@ func (r *Reconciler) reseed(ctx context.Context, c *v1alpha1.GaleraCluster) (don
 	case restoration.ReseedMark:
 		err = r.mark(ctx, f.Set)
 	case restoration.ReseedRemove:
-		if err = r.unchanged(ctx, c); err != nil {
-			break
+		if err = apply.Unchanged(ctx, r.Live, c); err != nil {
+			break // the annotation may be gone since
 		}
 		err = client.IgnoreNotFound(r.Delete(ctx, f.Set, client.PropagationPolicy(metav1.DeletePropagationBackground),
 			client.Preconditions{UID: &f.Set.UID, ResourceVersion: &f.Set.ResourceVersion}))
@@ -74,17 +74,6 @@ func (r *Reconciler) check(c *v1alpha1.GaleraCluster, f restoration.ReseedFacts)
 
 func isChecking(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.Reseed != nil && c.Status.Reseed.Phase == v1alpha1.ReseedChecking
-}
-
-// unchanged returns a conflict unless the cluster is as it was read: the annotation may be gone since.
-func (r *Reconciler) unchanged(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	now := &v1alpha1.GaleraCluster{}
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(c), now)
-	if err == nil && now.ResourceVersion != c.ResourceVersion {
-		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("galeraclusters").GroupResource(), c.Name,
-			errors.New("it has changed"))
-	}
-	return err
 }
 
 // checkFacts reads what the check of the source depends on, and what it has found.
