@@ -9,6 +9,8 @@ type Pair struct {
 	CAs  []string
 	// Anchors are the CAs, of this pair's or of any other, by which the leaf verifies.
 	Anchors []string
+	// Chain are those of the pair's CAs that its leaf needs: it verifies when all others are gone.
+	Chain []string
 }
 
 // Certificates are the facts from which the pair to publish is chosen.
@@ -22,6 +24,8 @@ type Certificates struct {
 	Issued Pair
 	// Expired are expired CAs.
 	Expired []string
+	// MaxCAs is how many CAs the nodes take: their agents refuse a pair with more. 0 is any number.
+	MaxCAs int
 	// Manual reports whether an old CA is dropped only when the user approves it; Droppable are the CAs
 	// that the user has approved to drop.
 	Manual    bool

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"crypto/x509"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -66,11 +67,16 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 	cas := pki.Parse(slices.Concat(ca, []byte("\n"), issuedCA))
 	out := galera.Certificates{
 		Published: pairOf(crt, ca), Issued: pairOf(issuedCrt, issuedCA),
-		Manual: f.Cluster.Spec.TLS.DropOldCA == v1alpha1.DropManual,
+		Manual: f.Cluster.Spec.TLS.DropOldCA == v1alpha1.DropManual, MaxCAs: pki.MaxCAs,
+	}
+	if len(cas) > pki.MaxCAs {
+		out.Published.Chain = pki.Chain(crt, pki.Parse(ca), now)
 	}
 	out.Published.Anchors, out.Issued.Anchors = pki.Anchors(crt, cas, now), pki.Anchors(issuedCrt, cas, now)
-	_, problem := pki.Check(crt, key, ca, nil, now)
-	out.Valid = problem == nil
+	var problem *pki.Problem
+	_, err := pki.Check(crt, key, ca, nil, now)
+	// One with too many CAs is no reason to present another leaf at once.
+	out.Valid = err == nil || errors.As(err, &problem) && problem.Reason == pki.ReasonTooMany
 	for _, c := range cas {
 		if now.After(c.NotAfter) {
 			out.Expired = append(out.Expired, pki.Fingerprint(c))

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,35 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
+
+// TestTooManyCAsAreValid: a published pair with more CAs than agents take is no reason to present another leaf at once,
+// which no node may trust.
+func TestTooManyCAsAreValid(t *testing.T) {
+	ca, now := pkitest.NewCA("ours"), time.Now()
+	crt, key := ca.Issue(pkitest.Leaf{})
+	cas := ca.PEM
+	for range pki.MaxCAs {
+		cas = slices.Concat(cas, pkitest.NewCA("older").PEM)
+	}
+	for name, tc := range map[string]struct {
+		cas   []byte
+		now   time.Time
+		valid bool
+		chain []string
+	}{
+		"few":           {ca.PEM, now, true, nil},
+		"too many":      {cas, now, true, pki.Fingerprints(ca.PEM)},
+		"few, expired":  {ca.PEM, now.Add(2 * time.Hour), false, nil},
+		"of another CA": {pkitest.NewCA("other").PEM, now, false, nil},
+	} {
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Published: &corev1.Secret{Data: map[string][]byte{
+			corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key, resources.CAKey: tc.cas}}}
+		got := Certificates(f, nil, nil, tc.now)
+		if got.Valid != tc.valid || !slices.Equal(got.Published.Chain, tc.chain) || got.MaxCAs != pki.MaxCAs {
+			t.Errorf("%s: valid %v, needs %v, at most %d", name, got.Valid, got.Published.Chain, got.MaxCAs)
+		}
+	}
+}
 
 // TestClientsWait: the time of clients begins when the new CA was seen where they read it, never before.
 func TestClientsWait(t *testing.T) {

@@ -97,6 +97,33 @@ func anchors(chain, cas []*x509.Certificate, now time.Time) []string {
 	return out
 }
 
+// Chain returns the fingerprints of those of cas that certPEM (leaf first, then intermediates) needs to verify at now:
+// of several paths to a root those on the one that ends last. nil when there is none.
+func Chain(certPEM []byte, cas []*x509.Certificate, now time.Time) []string {
+	chain := Parse(certPEM)
+	if len(chain) == 0 {
+		return nil
+	}
+	cas = cas[:min(len(cas), 2*MaxCAs)] // of the published pair, and of the next one
+	paths, err := pathsOf(chain[0], cas, chain[1:min(len(chain), MaxCAs)], x509.ExtKeyUsageAny, now)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range slices.MaxFunc(paths, func(a, b []*x509.Certificate) int { return end(a).Compare(end(b)) }) {
+		if slices.ContainsFunc(cas, c.Equal) {
+			out = append(out, Fingerprint(c))
+		}
+	}
+	return out
+}
+
+// end is when the first CA on the path of a leaf ends.
+func end(path []*x509.Certificate) time.Time {
+	cas := path[min(1, len(path)-1):] // a leaf may be its own CA
+	return slices.MinFunc(cas, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
+}
+
 // MaxCAs is the most certificates that a file of a pair may hold: while a CA is replaced there are two, with links a
 // few more.
 const MaxCAs = 16
@@ -111,6 +138,13 @@ func SelfSigned(c *x509.Certificate) bool {
 
 // verify checks a leaf against the roots among cas; the others, and links, may lie between.
 func verify(leaf *x509.Certificate, cas, links []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
+	_, err := pathsOf(leaf, cas, links, usage, now)
+	return err
+}
+
+// pathsOf returns the chains by which a leaf verifies.
+func pathsOf(leaf *x509.Certificate, cas, links []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) (
+	[][]*x509.Certificate, error) {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	for _, c := range cas {
 		if SelfSigned(c) {
@@ -124,7 +158,6 @@ func verify(leaf *x509.Certificate, cas, links []*x509.Certificate, usage x509.E
 			between.AddCert(c)
 		}
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
+	return leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
 		KeyUsages: []x509.ExtKeyUsage{usage}})
-	return err
 }

@@ -26,6 +26,7 @@ func (p *Problem) Error() string { return p.Message }
 // Reasons of a Problem.
 const (
 	ReasonMalformed     = "Malformed"
+	ReasonTooMany       = "TooMany"
 	ReasonKeyEncrypted  = "KeyEncrypted"
 	ReasonKeyMismatch   = "KeyMismatch"
 	ReasonNoCA          = "CAMissing"
@@ -78,7 +79,7 @@ func Check(certPEM, keyPEM, caPEM []byte, names []string, now time.Time) (Pair, 
 	case len(keyPEM) == 0:
 		return Pair{}, &Problem{ReasonIncomplete, "tls.key is missing"}
 	case tooMany(certPEM), tooMany(caPEM):
-		return Pair{}, &Problem{ReasonMalformed, fmt.Sprintf(
+		return Pair{}, &Problem{ReasonTooMany, fmt.Sprintf(
 			"tls.crt or ca.crt holds more than %d certificates; leave those that the chain needs", MaxCAs)}
 	}
 	if isEncrypted(keyPEM) {

@@ -35,6 +35,9 @@ type Publication struct {
 	Waiting []string
 	// ClientsWait is how much longer the next step waits for clients to read the new CA, 0 when it does not.
 	ClientsWait time.Duration
+	// TooMany is how many CAs there would be with those of the issued pair, which waits because nodes take fewer; 0 when
+	// there is space for them, or will be now.
+	TooMany int
 }
 
 // Publish decides which leaf the nodes present and which CAs they trust. A leaf is published only
@@ -57,6 +60,14 @@ func Publish(c galera.Certificates) Publication {
 		return Publication{Issued: true, CAs: issued.CAs, Step: StepSettled}
 	}
 	p := Publication{CAs: unexpired(union(published.CAs, issued.CAs), c.Expired)}
+	if c.MaxCAs > 0 && len(p.CAs) > c.MaxCAs {
+		if c.Valid {
+			return holdBack(c)
+		}
+		// No one verifies the published leaf any more: of the old CAs the last ones stay that there is space for.
+		old, next := without(p.CAs, issued.CAs), common(p.CAs, issued.CAs)
+		p.CAs = union(old[min(len(old), len(p.CAs)-c.MaxCAs):], next)
+	}
 	p.Old = without(p.CAs, issued.CAs)
 	switch {
 	case issued.Leaf == published.Leaf:
@@ -70,6 +81,24 @@ func Publish(c galera.Certificates) Publication {
 	}
 	p.Step, p.ClientsWait = StepDistributingTrust, max(0, c.ClientsWait)
 	p.Waiting = waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })
+	return p
+}
+
+// holdBack keeps the published pair while there would be more CAs with the issued one than nodes take. Meanwhile the
+// old CAs are dropped, in the same way as after a replacement: all that neither the published leaf needs nor the issued
+// one came with.
+func holdBack(c galera.Certificates) Publication {
+	next := c.Issued.CAs
+	p := Publication{CAs: unexpired(c.Published.CAs, c.Expired)}
+	if len(c.Published.Chain) > 0 {
+		p.Old = without(p.CAs, slices.Concat(c.Published.Chain, next))
+	}
+	c.Issued.CAs = without(p.CAs, p.Old)
+	p = drop(c, p)
+	p.Issued = false
+	if all := len(unexpired(union(p.CAs, next), c.Expired)); all > c.MaxCAs {
+		p.TooMany = all
+	}
 	return p
 }
 

@@ -129,3 +129,66 @@ func TestPublishWaitsForClients(t *testing.T) {
 		t.Errorf("when they have had it: %+v", p)
 	}
 }
+
+// TestPublishNoMoreThanNodesTake: agents refuse a pair with more CAs. So the issued one waits until old CAs have gone,
+// and none goes by which a member could still be verified.
+func TestPublishNoMoreThanNodesTake(t *testing.T) {
+	const most = 3
+	all := uses("serves", "serves", "serves")
+	full, next := certPair("l1", "A B C", "A"), certPair("l4", "D", "D")
+	full.Chain = []string{"A"}
+	long := full
+	long.Chain = full.CAs
+	unknown := full
+	unknown.Chain = nil
+	for name, tc := range map[string]struct {
+		c       galera.Certificates
+		want    string // leaf, CAs, old ones, step, who is waited for
+		tooMany int
+	}{
+		"all present it": {galera.Certificates{Published: full, Valid: true, Issued: next, Members: all},
+			"published [A] [] Settled []", 0},
+		"one was not seen presenting it": {galera.Certificates{Published: full, Valid: true, Issued: next,
+			Members: uses("serves", "loaded")}, "published [A B C] [B C] RotatingCertificates [n-1]", 4},
+		"one is silent": {galera.Certificates{Published: full, Valid: true, Issued: next, Members: uses("serves", "")},
+			"published [A B C] [B C] RotatingCertificates [n-1]", 4},
+		"manual": {galera.Certificates{Published: full, Valid: true, Issued: next, Members: all, Manual: true},
+			"published [A B C] [B C] AwaitingApproval []", 4},
+		"manual, one asked for": {galera.Certificates{Published: full, Valid: true, Issued: next, Members: all,
+			Manual: true, Droppable: []string{"B"}}, "published [A C] [C] AwaitingApproval []", 0},
+		"manual, the one that is needed asked for": {galera.Certificates{Published: full, Valid: true, Issued: next,
+			Members: all, Manual: true, Droppable: []string{"A"}}, "published [A B C] [B C] AwaitingApproval []", 4},
+		"one of them is issued, too": {galera.Certificates{Published: full, Valid: true,
+			Issued: certPair("l4", "C D", "D"), Members: all}, "published [A C] [] Settled []", 0},
+		"the same leaf, with another CA": {galera.Certificates{Published: full, Valid: true,
+			Issued: certPair("l1", "A D", "A"), Members: all}, "published [A] [] Settled []", 0},
+		"a renewal that brings another CA": {galera.Certificates{Published: full, Valid: true,
+			Issued: certPair("l2", "A D", "A"), Members: uses("serves", "")},
+			"published [A B C] [B C] RotatingCertificates [n-1]", 4},
+		"all are needed": {galera.Certificates{Published: long, Valid: true, Issued: next, Members: all},
+			"published [A B C] [] Settled []", 4},
+		"what is needed is not known": {galera.Certificates{Published: unknown, Valid: true, Issued: next, Members: all},
+			"published [A B C] [] Settled []", 4},
+		"one has expired": {galera.Certificates{Published: full, Valid: true, Issued: next, Members: all,
+			Expired: []string{"B"}}, "published [A C D] [A C] DistributingTrust []", 0},
+		"the published leaf has expired": {galera.Certificates{Published: full, Issued: next, Members: uses("", "")},
+			"issued [B C D] [B C] RotatingCertificates []", 0},
+		"there is space": {galera.Certificates{Published: certPair("l1", "A B", "A"), Valid: true, Issued: next,
+			Members: all}, "published [A B D] [A B] DistributingTrust []", 0},
+		"nothing is issued": {galera.Certificates{Published: full, Valid: true, Members: all},
+			"published [A B C] [] Settled []", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.c.MaxCAs = most
+			p := Publish(tc.c)
+			leaf := "published"
+			if p.Issued {
+				leaf = "issued"
+			}
+			if got := fmt.Sprintf("%s %v %v %s %v", leaf, p.CAs, p.Old, p.Step, p.Waiting); got != tc.want ||
+				p.TooMany != tc.tooMany {
+				t.Errorf("got  %s, %d\nwant %s, %d", got, p.TooMany, tc.want, tc.tooMany)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -45,6 +46,7 @@ func (pub Publisher) tls(f observe.Facts, seen map[string]observe.Seen, now time
 		issued = nil // nothing else is published
 	}
 	choice := plan.Publish(observe.Certificates(f, issued, seen, now))
+	out.refused = cmp.Or(out.refused, status.TooManyCAs(f.Cluster, choice))
 	from := f.Published
 	if choice.Issued {
 		from = issued

@@ -47,8 +47,11 @@ func trustedCAs(in Input) []v1alpha1.TrustedCA {
 			}
 		}
 	}
-	return out
+	return out[:min(len(out), maxTrusted)]
 }
+
+// maxTrusted is the limit of status.tls.trustedCAs. The published ones come first.
+const maxTrusted = 32
 
 // publishedAt is when a CA was first seen in NAME-ca: as recorded, or now.
 func publishedAt(in Input, fingerprint string) *metav1.Time {
@@ -152,10 +155,34 @@ func dropOldCA(in Input) *validate.Problem {
 	if in.Published == nil || trustStep(in) != string(plan.StepAwaitingApproval) {
 		return nil
 	}
-	c := in.cluster()
-	return &validate.Problem{Reason: v1alpha1.ReasonOldCATrusted, Message: oldTrust(in), Command: kubectl("annotate",
-		"--overwrite", "-n", c.Namespace,
-		"galeracluster", c.Name, v1alpha1.AnnotationDropCA+"="+strings.Join(in.Published.Choice.Old, ","))}
+	return &validate.Problem{Reason: v1alpha1.ReasonOldCATrusted, Message: oldTrust(in),
+		Command: dropCommand(in.cluster(), in.Published.Choice)}
+}
+
+// dropCommand approves the removal of all old CAs.
+func dropCommand(c *v1alpha1.GaleraCluster, p plan.Publication) string {
+	return kubectl("annotate", "--overwrite", "-n", c.Namespace, "galeracluster", c.Name,
+		v1alpha1.AnnotationDropCA+"="+strings.Join(p.Old, ","))
+}
+
+// TooManyCAs explains why the issued pair is held back although it is valid, nil when it is not: with its CAs there
+// would be more than the agents take.
+func TooManyCAs(c *v1alpha1.GaleraCluster, p plan.Publication) *validate.Problem {
+	if p.TooMany == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the certificate in the Secret %q is not published to the nodes (%s): with its CAs they would "+
+		"trust %d, and they take no more than %d", resources.IssuedSecretName(c), pki.ReasonTooMany, p.TooMany, pki.MaxCAs)
+	switch {
+	case p.Step == plan.StepAwaitingApproval:
+		return &validate.Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Command: dropCommand(c, p),
+			Message: text + "; drop old CAs first: name them in the annotation " + v1alpha1.AnnotationDropCA}
+	case len(p.Old) > 0:
+		return passing(v1alpha1.ReasonCertificateRefused, text+"; old CAs are dropped first, which waits for every node to "+
+			"present the published certificate"+waitingFor(p.Waiting))
+	}
+	return blocking(v1alpha1.ReasonCertificateRefused, text+"; no CA can be dropped: let the issuer give only the CAs "+
+		"that its certificate needs")
 }
 
 // areTrusted names the CAs in a state, with the verb.
