@@ -88,7 +88,7 @@ type ClusterTLSStatus struct {
 	// distributed: clients have until then to read it (spec.tls.clientTrustDelay). Absent otherwise.
 	// +optional
 	NewCAServedAfter *metav1.Time `json:"newCAServedAfter,omitempty"`
-	// trustedCAs are the CAs that at least one node trusts.
+	// trustedCAs are the CAs that at least one node trusts, or may trust while it does not answer.
 	// +optional
 	// +listType=map
 	// +listMapKey=fingerprint
@@ -114,7 +114,8 @@ type TrustedCA struct {
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 	// state is Current for the CA of the issued certificate; Old for one that is published alongside it; Dropped for one
-	// that is no longer published, but trusted by running nodes until they restart.
+	// that is no longer published, but trusted by running nodes until they restart, or perhaps by one that does not
+	// answer.
 	// +kubebuilder:validation:Enum=Current;Old;Dropped
 	State string `json:"state"`
 	// publishedAt is when the CA was first seen in the ConfigMap NAME-ca, for clients to read. Absent before that.

@@ -21,7 +21,8 @@ import (
 // stepRemovingOldCA follows the planner's steps: the old CA is no longer published, and nodes are restarted.
 const stepRemovingOldCA = "RemovingOldCA"
 
-// trustedCAs are the published CAs, and those that a running node still trusts.
+// trustedCAs are the published CAs, and those that a running node still trusts, or may still trust: what was recorded
+// stays until every node that may run has reported that it is without.
 func trustedCAs(in Input) []v1alpha1.TrustedCA {
 	if in.Published == nil {
 		return nil
@@ -44,6 +45,13 @@ func trustedCAs(in Input) []v1alpha1.TrustedCA {
 		for _, fp := range r.TLS.TrustedCAs {
 			if !slices.ContainsFunc(out, func(t v1alpha1.TrustedCA) bool { return t.Fingerprint == fp }) {
 				out = append(out, remembered(in, fp))
+			}
+		}
+	}
+	if tls := in.cluster().Status.TLS; tls != nil && len(unseen(in)) > 0 {
+		for _, t := range tls.TrustedCAs {
+			if !slices.ContainsFunc(out, func(o v1alpha1.TrustedCA) bool { return o.Fingerprint == t.Fingerprint }) {
+				out = append(out, remembered(in, t.Fingerprint))
 			}
 		}
 	}
@@ -112,10 +120,29 @@ func trustStep(in Input) string {
 		return ""
 	}
 	step := string(in.Published.Choice.Step)
-	if step == string(plan.StepSettled) && slices.ContainsFunc(in.Snapshot.Members, stale) {
+	if step == string(plan.StepSettled) && (slices.ContainsFunc(in.Snapshot.Members, stale) || mayTrustOld(in)) {
 		return stepRemovingOldCA
 	}
 	return step
+}
+
+// mayTrustOld reports whether a node that does not answer may still trust a CA that was dropped. An expired one is no
+// matter.
+func mayTrustOld(in Input) bool {
+	return len(unseen(in)) > 0 && slices.ContainsFunc(trustedCAs(in), func(t v1alpha1.TrustedCA) bool {
+		return t.State == v1alpha1.CADropped && (t.NotAfter == nil || !t.NotAfter.Time.Before(in.Now))
+	})
+}
+
+// unseen are the nodes that may run, of which it is not known now what they present and trust.
+func unseen(in Input) []string {
+	var out []string
+	for _, m := range in.Snapshot.Members {
+		if m.Pod.Exists && in.report(m.Name) == nil {
+			out = append(out, m.Name)
+		}
+	}
+	return out
 }
 
 // oldTrust reports whether an old CA is still trusted, and what happens next; "" when none is.
@@ -144,6 +171,9 @@ func oldTrust(in Input) string {
 			"remove it, and restart the nodes one at a time, "+
 			"set the annotation %s", areTrusted(in, v1alpha1.CAOld), v1alpha1.AnnotationDropCA)
 	case stepRemovingOldCA:
+		if !slices.ContainsFunc(in.Snapshot.Members, stale) {
+			return "" // it is not known
+		}
 		return fmt.Sprintf("the CA was replaced, and %s still trusted by %s until its next restart",
 			areTrusted(in, v1alpha1.CADropped), list(staleMembers(in)))
 	}
