@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math/bits"
 	"strconv"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -77,7 +78,7 @@ func (w *database) newServer(i int) server {
 func (w *controllers) certificates(o *operator) galera.Certificates {
 	known := o.certs.published.trusts | o.certs.issued.trusts
 	c := galera.Certificates{Valid: true, Published: o.certs.published.pair("published", known),
-		Issued: o.certs.issued.pair("issued", known)}
+		Issued: o.certs.issued.pair("issued", known), MaxCAs: w.maxCAs()}
 	if o.certs.issued.serial == o.certs.published.serial {
 		c.Issued.Leaf = c.Published.Leaf
 	}
@@ -96,9 +97,18 @@ func (w *controllers) certificates(o *operator) galera.Certificates {
 	return c
 }
 
+// maxCAs is how many CAs the agents of this world take: any number in worlds of an even number of members, and in the
+// others so few that a pair is held back.
+func (w *topology) maxCAs() int { return 3 * (w.n % 2) }
+
 func (p publication) pair(leaf string, known cas) galera.Pair {
-	return galera.Pair{Leaf: leaf, CAs: caNames[p.trusts], Anchors: caNames[(p.key()|p.key()<<1)&known]}
+	anchors := p.key() | p.key()<<1
+	return galera.Pair{Leaf: leaf, CAs: caNames[p.trusts], Anchors: caNames[anchors&known],
+		Chain: caNames[(p.trusts & anchors).last()]}
 }
+
+// last is the last CA of a set.
+func (c cas) last() cas { return cas(1<<bits.Len8(uint8(c))) >> 1 }
 
 // name is the publication's ID.
 func (p publication) name() string {
@@ -115,6 +125,9 @@ func (w *controllers) publish(o *operator) bool {
 		return false
 	}
 	choice := publishers[w.publisher](w.certificates(o))
+	if choice.TooMany > 0 {
+		w.truth.reached |= ReachedHeldBack
+	}
 	next := now
 	if choice.Issued {
 		next = o.certs.issued

@@ -26,6 +26,7 @@ var publisherMutants = []publisherMutant{
 		lying(func(u *galera.CertificateUse) { u.Loaded, u.Serves = true, true }), plan.Plan,
 		[]string{CADropped, UntrustedLeaf}},
 	{"a renewed CA replaces the old one at once", replacesBundle, plan.Plan, []string{CADropped, UntrustedLeaf}},
+	{"the old CAs are dropped at once to make space", makesSpace, plan.Plan, []string{CADropped, UntrustedLeaf}},
 	{"members go on trusting what was dropped", plan.Publish, neverForgets, []string{Stuck}},
 }
 
@@ -60,6 +61,14 @@ func dropsAtOnce(c galera.Certificates) plan.Publication {
 
 func replacesBundle(c galera.Certificates) plan.Publication {
 	return plan.Publication{Issued: true, CAs: c.Issued.CAs}
+}
+
+func makesSpace(c galera.Certificates) plan.Publication {
+	p := plan.Publish(c)
+	if p.TooMany > 0 {
+		p.CAs = c.Published.Chain
+	}
+	return p
 }
 
 func neverForgets(s galera.Snapshot) plan.Decision {

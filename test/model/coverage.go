@@ -39,6 +39,7 @@ const (
 	ReachedAskedRestart
 	ReachedStatusBack
 	ReachedRareState
+	ReachedHeldBack
 	reachedAll = 1<<iota - 1
 )
 
@@ -49,7 +50,7 @@ var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST",
 	"a member that cannot act", "started without one", "a start that failed", "a statement cut off",
 	"a start from marked data",
 	"a primary named by a person", "a restart asked for by a person",
-	"a status set back", "a rare state of a member"}
+	"a status set back", "a rare state of a member", "a pair held back"}
 
 // String lists the situations.
 func (r Reached) String() string {
