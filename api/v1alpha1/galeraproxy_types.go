@@ -197,11 +197,23 @@ type GaleraProxyStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	RefusedUsers []RefusedUser `json:"refusedUsers,omitempty"`
+	// proof is the latest proof of both channels, by which Encrypted of the cluster counts this proxy. Absent while
+	// Encrypted is not True.
+	// +optional
+	Proof *ProxyProof `json:"proof,omitempty"`
 	// conditions are Ready, Encrypted, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ProxyProof is when, and for which policy, every pod has proved both channels.
+type ProxyProof struct {
+	// clients is spec.tls.clients of the cluster at that time. With Required, plaintext was refused.
+	Clients ClientTLS `json:"clients"`
+	// provedAt is when it was proved last. It is written once a minute.
+	ProvedAt metav1.Time `json:"provedAt"`
 }
 
 // ProxyPoolStatus are the connections to one node.

@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -100,6 +101,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	next := p.DeepCopy()
 	again, err := r.pass(ctx, p, &next.Status)
 	if err != nil {
+		if failed := r.expire(ctx, p); failed != nil {
+			err = errors.Join(err, failed)
+		}
 		return retry.Pass(0, err)
 	}
 	next.Status.ObservedGeneration = p.Generation
@@ -108,6 +112,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return retry.Pass(0, err)
 	}
 	return retry.Pass(again, nil)
+}
+
+// expire takes back a proof that this pass, and those before it, could not renew: it would stand for ever.
+func (r *Reconciler) expire(ctx context.Context, p *v1alpha1.GaleraProxy) error {
+	if !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionEncrypted) ||
+		proxy.Lately(p.Status.Proof, r.Now()) {
+		return nil
+	}
+	next := p.DeepCopy()
+	unproved(next, &next.Status, "the operator cannot bring this proxy up to date, and has not proved it for "+
+		proxy.ProofLasts.String()+": Stalled, or else the operator's log, has the reason")
+	if err := r.Status().Update(ctx, next); err != nil {
+		return err
+	}
+	next.DeepCopyInto(p) // what is reported next is written over this status
+	return nil
+}
+
+// unproved takes back the proof of both channels.
+func unproved(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus, message string) {
+	to.Proof = nil
+	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, false, v1alpha1.ReasonNotYetProved,
+		message)
 }
 
 // write writes the status when it differs: what is only counted, once in countInterval.
@@ -149,6 +176,10 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 			"the cluster offers clients no TLS (spec.tls.clients: Disabled), and a proxy connects to nodes by TLS alone: set "+
 				"it to Required or Preferred")
 		return absentInterval, nil
+	case p.Status.Proof != nil && p.Status.Proof.Clients != c.Spec.TLS.Clients: // before the pods get another policy
+		unproved(p, to, fmt.Sprintf(
+			"the cluster's spec.tls.clients is %s now, and the pods have not proved that yet", c.Spec.TLS.Clients))
+		return changingInterval, nil
 	}
 	s, refused, err := r.publish(ctx, p, c)
 	if taken := (apply.ErrNameTaken{}); errors.As(err, &taken) {
@@ -181,27 +212,33 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 	to.Endpoint = fmt.Sprintf("%s:%d", resources.ProxyHost(p), agentapi.ProxyPort)
 	to.Users, to.RefusedUsers = int32(min(len(s.Users), agentapi.MaxProxyUsers)), refused //nolint:gosec // bounded
 	proxy.Summary(*s, pods, to)
-	ready := proxy.Ready(p, *s, proxy.Lasting(pods), to.ReadyReplicas)
-	encrypted := proxy.Encrypted(c, *s, proxy.Lasting(pods), r.Now())
+	return r.judge(p, c, *s, pods, to), nil
+}
+
+// judge sets the conditions by what the pods have answered. It returns when to ask them again.
+func (r *Reconciler) judge(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []proxy.Pod,
+	to *v1alpha1.GaleraProxyStatus) time.Duration {
+	ready := proxy.Ready(p, s, proxy.Lasting(pods), to.ReadyReplicas)
+	encrypted := proxy.Encrypted(c, s, proxy.Lasting(pods), r.Now())
+	if to.Proof = nil; encrypted.True {
+		to.Proof = &v1alpha1.ProxyProof{Clients: c.Spec.TLS.Clients, ProvedAt: metav1.NewTime(r.Now())}
+	}
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, ready.True, ready.Reason, ready.Message)
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, encrypted.True, encrypted.Reason,
 		encrypted.Message)
 	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !ready.True, Reason: ready.Reason,
 		Message: ready.Message})
 	if ready.True && encrypted.True && !proxy.Draining(to) {
-		return askInterval, nil
+		return askInterval
 	}
-	return changingInterval, nil
+	return changingInterval
 }
 
 // blocked reports what a person has to do. Pods that are there go on with the state that they have.
 func (r *Reconciler) blocked(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus, reason, message string) {
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, false, reason, message)
 	stalled := reason != v1alpha1.ReasonCertificatePending
-	if stalled { // an earlier proof would stand for ever
-		status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, false, v1alpha1.ReasonNotYetProved,
-			message)
-	}
+	unproved(p, to, message) // an earlier proof would stand for ever
 	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !stalled, Stalled: stalled, Reason: reason,
 		Message: message})
 }

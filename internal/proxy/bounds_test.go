@@ -157,3 +157,17 @@ func TestEncryptedAsFarAsItIsAsked(t *testing.T) {
 		t.Errorf("of a cluster that takes plaintext: %+v", got)
 	}
 }
+
+// TestLately: a proof that is not renewed counts for a while, also when the clock of another leader was ahead.
+func TestLately(t *testing.T) {
+	now := time.Unix(1.8e9, 0)
+	for age, want := range map[time.Duration]bool{0: true, time.Minute: true, ProofLasts: true, ProofLasts + 1: false,
+		-time.Minute: true, -ProofLasts - 1: false} {
+		if got := Lately(&v1alpha1.ProxyProof{ProvedAt: metav1.NewTime(now.Add(-age))}, now); got != want {
+			t.Errorf("after %s: %v", age, got)
+		}
+	}
+	if Lately(nil, now) {
+		t.Error("without a proof")
+	}
+}

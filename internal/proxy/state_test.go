@@ -211,9 +211,9 @@ func TestVerdicts(t *testing.T) {
 		"a pod is missing": {func(p []Pod) []Pod { return p[:1] }, v1alpha1.ReasonProxyStarting, v1alpha1.ReasonProved},
 		"no pod":           {func([]Pod) []Pod { return nil }, v1alpha1.ReasonProxyStarting, v1alpha1.ReasonNotYetProved},
 		"an old state": {func(p []Pod) []Pod { p[0].Report.Revision = 6; return p }, v1alpha1.ReasonProxyOutdated,
-			v1alpha1.ReasonProved},
+			v1alpha1.ReasonNotYetProved},
 		"ProxySQL does not start": {func(p []Pod) []Pod { p[0].Report.Problem = "no such file"; return p },
-			v1alpha1.ReasonProxyFailing, v1alpha1.ReasonProved},
+			v1alpha1.ReasonProxyFailing, v1alpha1.ReasonNotYetProved},
 		"plaintext is accepted": {func(p []Pod) []Pod { p[1].Report.Frontend.PlaintextRefused = false; return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonPlaintextAccepted},
 		"another CA": {func(p []Pod) []Pod { p[1].Report.Frontend.Verified = false; return p }, v1alpha1.ReasonReady,
@@ -302,7 +302,8 @@ func TestRevision(t *testing.T) {
 
 // TestOnlyCounts: every field of a status but the numbers that change all the time has it written at once.
 func TestOnlyCounts(t *testing.T) {
-	base := v1alpha1.GaleraProxyStatus{Primary: "shop-0", Clients: 1,
+	base := v1alpha1.GaleraProxyStatus{Primary: "shop-0", Clients: 1, Proof: &v1alpha1.ProxyProof{
+		Clients: v1alpha1.TLSRequired},
 		Pools: []v1alpha1.ProxyPoolStatus{{Name: "shop-0", Role: "Writer", Used: 1, Queries: 10}}}
 	for name, tc := range map[string]struct {
 		change func(*v1alpha1.GaleraProxyStatus)
@@ -318,6 +319,13 @@ func TestOnlyCounts(t *testing.T) {
 		"users":      {func(s *v1alpha1.GaleraProxyStatus) { s.Users++ }, false},
 		"ready pods": {func(s *v1alpha1.GaleraProxyStatus) { s.ReadyReplicas++ }, false},
 		"conditions": {func(s *v1alpha1.GaleraProxyStatus) { s.Conditions = []metav1.Condition{{Type: "Ready"}} }, false},
+		"when it was proved": {func(s *v1alpha1.GaleraProxyStatus) {
+			s.Proof = &v1alpha1.ProxyProof{Clients: v1alpha1.TLSRequired, ProvedAt: metav1.Now()}
+		}, true},
+		"what was proved": {func(s *v1alpha1.GaleraProxyStatus) {
+			s.Proof = &v1alpha1.ProxyProof{Clients: v1alpha1.TLSPreferred}
+		}, false},
+		"nothing is proved": {func(s *v1alpha1.GaleraProxyStatus) { s.Proof = nil }, false},
 	} {
 		next := *base.DeepCopy()
 		tc.change(&next)

@@ -82,7 +82,7 @@ func taking(pods int) string {
 // evidenceLasts is how long a handshake counts; pods make one every 15 seconds.
 const evidenceLasts = 3 * time.Minute
 
-// Encrypted reports whether both channels of every pod were proved by handshakes.
+// Encrypted reports whether both channels of every pod were proved by handshakes, while it ran with the state.
 func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod, now time.Time) Condition {
 	no := func(format string, args ...any) Condition {
 		return Condition{Reason: v1alpha1.ReasonNotYetProved, Message: fmt.Sprintf(format, args...)}
@@ -96,13 +96,17 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod, now
 		}
 		front := pod.Report.Frontend
 		switch {
+		case pod.Report.Problem != "":
+			return no("the pod %s reports: %s", pod.Name, pod.Report.Problem)
+		case pod.Report.Revision != s.Revision:
+			return no("the pod %s has not loaded the latest state yet", pod.Name)
 		case now.Sub(front.CheckedAt) > evidenceLasts || front.Observed != agentapi.ObservedTLS:
 			return no("the port for clients of the pod %s is not proved yet: %s", pod.Name, front.Problem)
 		case !front.Verified:
 			return Condition{Reason: v1alpha1.ReasonPeerUnverified, Message: "the pod " + pod.Name + ": " + front.Problem}
 		case c.Spec.TLS.Clients == v1alpha1.TLSRequired && !front.PlaintextRefused:
 			return Condition{Reason: v1alpha1.ReasonPlaintextAccepted,
-				Message: "the pod " + pod.Name + " was not seen to refuse a login without TLS"}
+				Message: "the pod " + pod.Name + " was not seen to refuse plaintext" + because(front.Problem)}
 		}
 		for _, n := range s.Nodes {
 			if !n.Writer && !n.Reader {
@@ -124,6 +128,22 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod, now
 	return Condition{True: true, Reason: v1alpha1.ReasonProved,
 		Message: "the port for clients and every node in use were proved by handshakes, and every connection to a node has " +
 			"TLS before its first statement"}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// ProofLasts is how long a proof of a proxy counts that is not renewed; its controller does that once a minute.
+const ProofLasts = 3 * time.Minute
+
+// Lately reports whether a proof counts at a time. One of the future, by the clock of another leader, counts for as
+// long.
+func Lately(p *v1alpha1.ProxyProof, now time.Time) bool {
+	return p != nil && now.Sub(p.ProvedAt.Time).Abs() <= ProofLasts
 }
 
 // backend is what a pod has found at a node: nothing when it does not know the node.
@@ -208,6 +228,9 @@ func OnlyCounts(a, b v1alpha1.GaleraProxyStatus) bool {
 
 func uncounted(s v1alpha1.GaleraProxyStatus) v1alpha1.GaleraProxyStatus {
 	s.Clients, s.Waiting, s.Pools = 0, 0, slices.Clone(s.Pools)
+	if s.Proof != nil {
+		s.Proof = &v1alpha1.ProxyProof{Clients: s.Proof.Clients}
+	}
 	for i := range s.Pools {
 		s.Pools[i] = v1alpha1.ProxyPoolStatus{Name: s.Pools[i].Name, Role: s.Pools[i].Role,
 			CertificateSerial: s.Pools[i].CertificateSerial}

@@ -131,6 +131,7 @@ func proxied(status metav1.ConditionStatus, reason string) func(*Input) {
 	return func(in *Input) {
 		p := v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Name: "pool"}}
 		p.Status.Replicas = 2
+		p.Status.Proof = &v1alpha1.ProxyProof{Clients: v1alpha1.TLSRequired, ProvedAt: metav1.NewTime(noon)}
 		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionEncrypted, Status: status,
 			Reason: reason, Message: "as the proxy reports"})
 		in.Facts.Proxies = append(in.Facts.Proxies, p)

@@ -81,8 +81,9 @@ type proxies struct {
 	*galeraproxy.Reconciler
 	key   client.ObjectKey
 	asked map[string]*agentapi.ProxyState
-	// clients is how many every pod reports, newest the revision that it knows.
+	// clients is how many every pod reports, newest the revision that it knows, seen what it has found at the ports.
 	clients, newest int64
+	seen            agentapi.ChannelFact
 }
 
 func newProxies(t *testing.T, namespace string) *proxies {
@@ -95,7 +96,13 @@ func newProxies(t *testing.T, namespace string) *proxies {
 		Calls: &calls.Calls[observe.Target, *agentapi.ProxyState, agentapi.ProxyReport]{Do: calls.One(func(_ context.Context,
 			to observe.Target, s *agentapi.ProxyState) (agentapi.ProxyReport, error) {
 			p.asked[to.Pod] = s
-			return agentapi.ProxyReport{Revision: s.Revision, Clients: p.clients, Known: max(p.newest, s.Revision)}, nil
+			report := agentapi.ProxyReport{Revision: s.Revision, Clients: p.clients, Known: max(p.newest, s.Revision),
+				Frontend: p.seen}
+			report.Frontend.CheckedAt = p.Now()
+			for _, n := range s.Nodes {
+				report.Nodes = append(report.Nodes, agentapi.ProxyPool{Name: n.Name, Backend: report.Frontend})
+			}
+			return report, nil
 		})}}
 	return p
 }
