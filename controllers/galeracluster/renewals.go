@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/issuing"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/validate"
@@ -27,9 +26,6 @@ const (
 	renewCA     = "ca"
 	renewLeafOf = "leaf-of-ca"
 )
-
-// askRetryInterval is how long after a failed attempt cert-manager is asked again.
-const askRetryInterval = time.Minute
 
 // renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is
 // asked for by annotation, and a leaf that became necessary because the issuer signs with another CA, which
@@ -126,7 +122,7 @@ func (r *Reconciler) renew(ctx context.Context, f observe.Facts, now time.Time) 
 		if recorded.Of == renewCA {
 			return r.replaceCA(ctx, f.CAPair)
 		}
-		return r.reissue(ctx, f.Certificate, now)
+		return issuing.Again(ctx, r, f.Certificate, now)
 	}
 	return nil
 }
@@ -139,36 +135,4 @@ func (r *Reconciler) replaceCA(ctx context.Context, pair *corev1.Secret) error {
 	}
 	return client.IgnoreNotFound(r.Delete(ctx, pair,
 		client.Preconditions{UID: &pair.UID, ResourceVersion: &pair.ResourceVersion}))
-}
-
-// reissue makes cert-manager issue a certificate now, the way its own command line does.
-func (r *Reconciler) reissue(ctx context.Context, cert *certmanagerv1.Certificate, now time.Time) error {
-	if cert == nil {
-		return nil
-	}
-	issuing := certmanagerv1.CertificateCondition{
-		Type: certmanagerv1.CertificateConditionIssuing, Status: cmmeta.ConditionTrue, Reason: "ManuallyTriggered",
-		Message: "galera-operator requests a new certificate", ObservedGeneration: cert.Generation,
-		LastTransitionTime: &metav1.Time{Time: now},
-	}
-	changed := cert.DeepCopy()
-	i := slices.IndexFunc(changed.Status.Conditions,
-		func(c certmanagerv1.CertificateCondition) bool { return c.Type == issuing.Type })
-	switch {
-	case i < 0:
-		changed.Status.Conditions = append(changed.Status.Conditions, issuing)
-	case changed.Status.Conditions[i].Status == cmmeta.ConditionTrue,
-		since(changed.Status.Conditions[i].LastTransitionTime, now) < askRetryInterval:
-		return nil
-	default:
-		changed.Status.Conditions[i] = issuing
-	}
-	return r.Status().Patch(ctx, changed, client.MergeFromWithOptions(cert, client.MergeFromWithOptimisticLock{}))
-}
-
-func since(t *metav1.Time, now time.Time) time.Duration {
-	if t == nil {
-		return askRetryInterval
-	}
-	return now.Sub(t.Time)
 }

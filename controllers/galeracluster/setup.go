@@ -164,6 +164,7 @@ var proven = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !equality.Semantic.DeepEqual(meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionEncrypted),
 		meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionEncrypted)) ||
 		!equality.Semantic.DeepEqual(before.Status.Proof, after.Status.Proof) ||
+		before.Status.CertificateSerial != after.Status.CertificateSerial ||
 		before.Generation != after.Generation || before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
 		(before.Status.Replicas == 0) != (after.Status.Replicas == 0)
 }}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
@@ -45,6 +45,7 @@ import (
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates/status,verbs=patch
 
 const (
 	// askInterval is how often the pods are asked while all is well, changingInterval while it is not.
@@ -199,6 +200,9 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 	if err := r.ownIssued(ctx, p); err != nil {
 		return 0, err
 	}
+	if err := r.renewIssued(ctx, p, c); err != nil { // the pods go on with the one that they have
+		log.FromContext(ctx).Error(err, "asking cert-manager for a certificate of the new CA")
+	}
 	pods, err := r.ask(ctx, p, s)
 	if err != nil {
 		return 0, err
@@ -287,24 +291,6 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 		}
 	}
 	return &s, refused, r.prune(ctx, p, c)
-}
-
-// ownIssued has the proxy's key deleted with the proxy: cert-manager leaves the Secret when its Certificate goes.
-func (r *Reconciler) ownIssued(ctx context.Context, p *v1alpha1.GaleraProxy) error {
-	have := &corev1.Secret{}
-	err := r.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: resources.ProxyIssuedName(p)}, have)
-	if err != nil || have.Labels[v1alpha1.LabelProxy] != p.Name || have.DeletionTimestamp != nil {
-		return client.IgnoreNotFound(err)
-	}
-	next := have.DeepCopy()
-	if err := controllerutil.SetOwnerReference(p, next, r.Scheme()); err != nil {
-		return err
-	}
-	if equality.Semantic.DeepEqual(have.OwnerReferences, next.OwnerReferences) {
-		return nil
-	}
-	locked := client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(r.Patch(ctx, next, locked))
 }
 
 // prune deletes the NetworkPolicy that the cluster no longer asks for: exactly the one that was seen.

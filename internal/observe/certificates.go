@@ -91,6 +91,7 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 	if u, ok := arbitratorUse(f, seen); ok {
 		out.Members = append(out.Members, u)
 	}
+	out.Members = append(out.Members, proxyUses(f, cas, out.Issued, now)...)
 	return out
 }
 

@@ -69,6 +69,8 @@ type Facts struct {
 	// Proxies are those of the cluster, and ProxiesUnknown reports whether there may be others.
 	Proxies        []v1alpha1.GaleraProxy
 	ProxiesUnknown bool
+	// ProxyLeaves are the certificates that were issued to them, by their names.
+	ProxyLeaves map[string][]byte
 	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
 	Rigid map[string]bool
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
@@ -40,4 +41,15 @@ func Trusted(recorded Trust, published, bundle string) Trust {
 		next.Pods = fmt.Sprintf("%s#%d", next.Given, changes+1)
 	}
 	return next
+}
+
+// OfAnotherCA reports whether a proxy's leaf is to be replaced: it does not verify by a trusted CA by which the nodes'
+// leaf does, and is the older one. A younger leaf is what the issuer gives now, and would give again.
+func OfAnotherCA(own, nodes, trusted []byte, now time.Time) bool {
+	cas, mine, theirs := pki.Parse(trusted), pki.Parse(own), pki.Parse(nodes)
+	if len(mine) == 0 || len(theirs) == 0 || !mine[0].NotBefore.Before(theirs[0].NotBefore) {
+		return false
+	}
+	of := pki.Anchors(own, cas, now)
+	return slices.ContainsFunc(pki.Anchors(nodes, cas, now), func(fp string) bool { return !slices.Contains(of, fp) })
 }

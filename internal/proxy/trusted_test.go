@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
@@ -40,5 +42,41 @@ func TestTrusted(t *testing.T) {
 	}
 	if both != Trusted(Trust{}, "", b+a).Given {
 		t.Error("the order of the bundle counts")
+	}
+}
+
+// TestOfAnotherCA: a leaf is issued anew once the nodes present one of another CA, and not again when the issuer goes
+// on with the CA of before.
+func TestOfAnotherCA(t *testing.T) {
+	a, b := pkitest.NewCA("a"), pkitest.NewCA("b")
+	renewed := a.Renewed()
+	now := time.Now()
+	leaf := func(ca pkitest.CA, minutes int) []byte {
+		crt, _ := ca.Issue(pkitest.Leaf{NotBefore: now.Add(-time.Duration(minutes) * time.Minute)})
+		return crt
+	}
+	both := slices.Concat(a.PEM, b.PEM)
+	for name, tc := range map[string]struct {
+		own, nodes, trusted []byte
+		want                bool
+	}{
+		"one CA":                                {leaf(a, 9), leaf(a, 5), a.PEM, false},
+		"both are trusted, and nodes have old":  {leaf(a, 9), leaf(a, 10), both, false},
+		"both are trusted, and nodes have new":  {leaf(a, 9), leaf(b, 5), both, true},
+		"the old one is gone":                   {leaf(a, 9), leaf(b, 5), b.PEM, true},
+		"it was issued anew":                    {leaf(b, 4), leaf(b, 5), both, false},
+		"the new one is taken back":             {leaf(b, 4), leaf(a, 3), both, true},
+		"the issuer goes on with the old one":   {leaf(a, 4), leaf(b, 5), both, false},
+		"the CA was renewed with its key":       {leaf(a, 9), leaf(renewed, 5), slices.Concat(a.PEM, renewed.PEM), false},
+		"the nodes' leaf verifies by no CA":     {leaf(a, 9), leaf(b, 5), a.PEM, false},
+		"there is no leaf":                      {nil, leaf(b, 5), both, false},
+		"the nodes have none":                   {leaf(a, 9), nil, both, false},
+		"the trusted CAs cannot be read":        {leaf(a, 9), leaf(b, 5), []byte("x"), false},
+		"neither leaf, nor CAs, can be read":    {[]byte("x"), []byte("x"), nil, false},
+		"of two that the nodes' leaf ends with": {leaf(a, 9), leaf(renewed, 5), renewed.PEM, false},
+	} {
+		if got := OfAnotherCA(tc.own, tc.nodes, tc.trusted, now); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
