@@ -86,22 +86,25 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if why, err := based(ctx, bucket, path.Dir(base), m); why != "" || err != nil { // it may have been removed meanwhile
 		return task.Result{}, cmp.Or(err, errors.New(why))
 	}
-	switch ok, err := allParts(ctx, bucket, base, m); {
-	case err != nil:
-		return task.Result{}, err
-	case !ok: // the Job was given up, and has gone on: it would leave a manifest without its parts
-		return task.Result{}, errors.New("a later attempt has removed what this one has stored")
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return task.Result{}, err
-	}
-	done, err := conclude(ctx, bucket, base, text, t.SingleWriter)
+	done, err := record(ctx, bucket, base, m, t.SingleWriter)
 	if err != nil {
 		return task.Result{}, err
 	}
 	done.Full = cmp.Or(full, end.Full)
 	return task.Result{Backup: done}, nil
+}
+
+// record makes what is stored a backup, if all of it is there.
+func record(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest, alone bool) (*task.Stored,
+	error) {
+	if err := cleared(ctx, bucket, base, m); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return conclude(ctx, bucket, base, text, alone)
 }
 
 // conclude writes the manifest of a backup, which is one if what it adds to is still there then.
@@ -233,8 +236,18 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 	return describe(m, text, path.Dir(base)), nil
 }
 
-// allParts reports whether all parts of a backup are in the store. Those that a listing does not have are asked for by name:
-// it may be late.
+// cleared returns an error when a later attempt has removed parts of a backup: the Job was given up, and has gone on.
+// It would leave a manifest without its parts.
+func cleared(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest) error {
+	ok, err := allParts(ctx, bucket, base, m)
+	if err == nil && !ok {
+		err = errors.New("a later attempt has removed what this one has stored")
+	}
+	return err
+}
+
+// allParts reports whether all parts of a backup are in the store. Those that a listing does not have are asked for by
+// name: it may be late.
 func allParts(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest) (bool, error) {
 	sizes := map[string]int64{}
 	objects := bucket.List(&blob.ListOptions{Prefix: path.Join(base, m.Attempt) + "/"})

@@ -108,8 +108,8 @@ func TestIdenticalArmsAreNotSignificant(t *testing.T) {
 }
 
 // TestUnequalNoise: two of the same geometric mean, of which one alone has skewed noise, pass for different more often
-// than one in twenty: the ratios of their rounds are skewed, and Student's t is made for symmetric ones. docs/benchmarks.md
-// has these figures.
+// than one in twenty: the ratios of their rounds are skewed, and Student's t is made for symmetric ones.
+// docs/benchmarks.md has these figures.
 func TestUnequalNoise(t *testing.T) {
 	const cases = 20000
 	normal := func(r *rand.Rand) float64 { return 0.2 * r.NormFloat64() }

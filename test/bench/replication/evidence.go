@@ -146,7 +146,8 @@ func (o options) publish(where, text string, all []tried) error {
 
 // revision is the commit that is checked out, with "-dirty" after it where something was changed.
 func revision() string {
-	text, err := exec.CommandContext(context.Background(), "git", "describe", "--always", "--dirty", "--exclude", "*").Output()
+	text, err := exec.CommandContext(context.Background(), "git", "describe", "--always", "--dirty", "--exclude",
+		"*").Output()
 	if err != nil {
 		return "unknown"
 	}

@@ -199,18 +199,25 @@ func filled(s *v1alpha1.RestoreStatus, name string, is task.Restored) (differs t
 	return task.Result{}
 }
 
+// claims are those of the members whose Jobs are at work.
+func claims(s *v1alpha1.RestoreStatus, f Facts) (out []int) {
+	for i, o := range f.Members {
+		if o.Exists && !o.Done && !slices.Contains(s.Restored, resources.PodName(f.Cluster, i)) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // restoring has every member's volume filled, side by side.
 func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
-	var d Decision
+	d := Decision{Claims: claims(s, f), RequeueAfter: whileWaiting}
 	numbered(s, f)
 	if f.Blocker.Reason == "" {
 		f.Blocker = Moved(s.Location, f.Source.Store, "delete this cluster and its claims, and create it again")
 	}
 	for i, o := range f.Members {
 		name := resources.PodName(f.Cluster, i)
-		if o.Exists && !o.Done && !slices.Contains(s.Restored, name) {
-			d.Claims = append(d.Claims, i)
-		}
 		switch {
 		case slices.Contains(s.Restored, name):
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !matchesRestored(s, *o.Result.Restored):
@@ -234,7 +241,6 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		}
 	}
 	slices.Sort(s.Restored)
-	d.RequeueAfter = whileWaiting
 	have := restoredMembers(s, f)
 	switch {
 	case len(have) == len(f.Members) && len(f.Busy) > 0: // also of a member that there is none of any more
