@@ -211,8 +211,8 @@ type BenchmarkResult struct {
 	// the database, of those it took), megabytesPerSecond (of a cipher: with records of 16384 bytes),
 	// megabytesPerSecond16B to megabytesPerSecond8KiB (of a cipher, with smaller records), loadLossPercent (throughput
 	// lost on all nodes during an SST), cpuSeconds (CPU time of all nodes during an SST, the load included); of an
-	// operation tpsBefore, latencyP95BeforeMs and longestGapBeforeMs (of the load, before it), and longestGapMs (the longest
-	// time without a completed transaction while it lasted).
+	// operation tpsBefore, latencyP95BeforeMs and longestGapBeforeMs (of the load, before it), and longestGapMs (the
+	// longest time without a completed transaction while it lasted).
 	// +optional
 	// +listType=map
 	// +listMapKey=name

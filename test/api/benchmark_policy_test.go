@@ -58,7 +58,8 @@ func policedBenchmark(t *testing.T) *v1alpha1.GaleraBenchmark {
 	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
 	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {}, workloads: [
 		{name: own, oltp: {profile: ReadOnly, threads: [1]}},
-		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
+		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"],
+			sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
 	return b
 }
 

@@ -150,7 +150,8 @@ func denied(err error) bool {
 func checkTables(ctx context.Context, db *sql.DB) (int, error) {
 	tables, err := strs(ctx, db, `SELECT CONCAT('`+"`"+`', REPLACE(table_schema, '`+"`', '``"+`'), '`+"`.`"+
 		`', REPLACE(table_name, '`+"`', '``"+`'), '`+"`"+`')
-		FROM information_schema.tables WHERE table_type NOT IN ('VIEW', 'SYSTEM VIEW') AND table_schema NOT IN ('information_schema', 'performance_schema')`)
+		FROM information_schema.tables WHERE table_type NOT IN ('VIEW', 'SYSTEM VIEW')
+		AND table_schema NOT IN ('information_schema', 'performance_schema')`)
 	if err != nil {
 		return 0, because(task.ReasonToolFailed, err)
 	}
